@@ -163,6 +163,7 @@ def worker(
     scenario: str = "mine",
     slot: BatchSlot = ALONE,
     window_s: float | None = None,
+    modules: Sequence[str] | None = None,
 ) -> Launched:
     """Runs a worker that is a program of Python, as its file says, with the file's services."""
     folder.mkdir(exist_ok=True)
@@ -181,6 +182,7 @@ def worker(
             services={**up.configs, **more_services},
             tracepoint=tracepoint,
             slot=slot,
+            modules=modules,
         )
         result = launch(folder / "run", launched, program)
         assert up.why_ended() is None, "a phase that stops a service has not made it fail"

@@ -48,6 +48,11 @@ print("up", flush=True)
 while True: time.sleep(1)
 """
 """A worker whose command ends at once."""
+FORKS_TWICE = DAEMON.replace(
+    "os.setsid()", "os.setsid()\nif os.fork(): time.sleep(0.1); os._exit(0)"
+)
+FORKS_TWICE = FORKS_TWICE.replace('print("up"', 'time.sleep(0.3)\nprint("up"')
+"""A daemon whose parent ends a little after the command."""
 REDIS = {"redis": counted_service("nobody", Path("/nowhere"))}
 
 
@@ -125,11 +130,21 @@ def test_what_goes_wrong_is_said_and_leaves_nothing(
     assert ("buffer" in result.failure) is ("buffer" in message)
 
 
+def test_a_command_that_ends_before_it_is_identified_leaves_no_process_that_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    code = "import os, time\nprint('up', flush=True)\nif os.fork() == 0: time.sleep(99)"
+    more = UNTIL_EXIT.replace("stop_within = 20", "stop_within = 0.3")
+    result = worker(tmp_path, code, more, modules=("no_such_module",))
+    assert "still ran 0.3 s after it had ended; killed" in result.failure
+
+
+@pytest.mark.parametrize("code", [DAEMON, FORKS_TWICE])
 @pytest.mark.parametrize("copies", [1, 2])
 def test_a_worker_in_the_background_is_measured_and_gets_the_signal(
-    copies: int, tmp_path: Path
+    copies: int, code: str, tmp_path: Path
 ) -> None:
-    result = worker(tmp_path, DAEMON, BACKGROUND, copies=copies)
+    result = worker(tmp_path, code, BACKGROUND, copies=copies)
     assert result.exit_code == 0, result.failure
     # Copies may write at the same time.
     assert [result.stdout.count(word) for word in ("up", "bye")] == [copies, copies]

@@ -9,7 +9,7 @@ from waitbench.engines.base import Engine
 from waitbench.execution.identity import expected_modules
 from waitbench.execution.launch_report import OUTPUT, PROBES, REPORT, REPORTS
 from waitbench.execution.services import LAUNCHER, Running, running
-from waitbench.model.launch import BatchSlot, LaunchConfig, WorkerConfig, encode
+from waitbench.model.launch import BatchSlot, DataflowConfig, LaunchConfig, WorkerConfig, encode
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 from waitbench.system import locks, variables
@@ -96,7 +96,7 @@ class Bench:
                 yield ReadyRun(
                     folder=folder,
                     launcher=(*LAUNCHER, str(folder / REPORT), encode(config)),
-                    variables=self._variables(folder, scenario, environment),
+                    variables=self._variables(folder, program, environment),
                     # Runs of a batch take turns.
                     time_limit_s=(self.time_limit_s or scenario.time_limit_s) * slot.size,
                     services=services,
@@ -104,11 +104,11 @@ class Bench:
                 )
 
     def _variables(
-        self, folder: Path, scenario: Scenario, environment: Environment
+        self, folder: Path, program: DataflowConfig | WorkerConfig, environment: Environment
     ) -> dict[str, str]:
         # Dataflows import modules of dataflows/. Commands of worker files must not: a module of
         # theirs may have the same name.
-        python_path = {"PYTHONPATH": str(DATAFLOWS)} if scenario.has_probe else {}
+        python_path = {"PYTHONPATH": str(DATAFLOWS)} if isinstance(program, DataflowConfig) else {}
         return {
             **variables.of_run(),
             PROBES: str(folder / REPORTS),

@@ -120,6 +120,12 @@ class CountedTree:
         self.pids += sorted(orphans)
         return bool(orphans)
 
+    def hand_over(self, count: int) -> bool:
+        """Replaces commands that ended with 0 by what they left; returns whether ``count`` run."""
+        for pid in [it for it in self.pids if self.exit_codes.get(it) == 0]:
+            self.replace_with_orphans(pid)
+        return sum(pid not in self.exit_codes for pid in self.pids) >= count
+
     def start_uncounted(self, command: Command, output: Path) -> int:
         """Starts an uncounted command that writes to a new file; returns its process."""
         output.unlink(missing_ok=True)

@@ -31,7 +31,7 @@ from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.identity import why_from_elsewhere
 from waitbench.execution.launch_report import FAILURE, HAS_ENDED, METRICS, REPORT, REPORTS, used_s
 from waitbench.model.errors import HarnessError, masked
-from waitbench.model.launch import BatchSlot, WorkerConfig
+from waitbench.model.launch import BatchSlot, DataflowConfig, WorkerConfig
 from waitbench.model.metrics import STOP, WINDOW, Quantity
 from waitbench.model.run import (
     ENDED,
@@ -179,8 +179,9 @@ class Measurer:
         planned, scenario = run.planned, run.planned.scenario
         try:
             launched = msgspec.json.decode(files.read(ready.folder / REPORT), type=LaunchReport)
-            # Without a probe, the files are the worker's own and do not count.
-            probes = (ready.folder / REPORTS).glob("*.json") if scenario.has_probe else ()
+            # Only dataflows have a probe; files of a worker are its own and do not count.
+            is_dataflow = isinstance(ready.config.program, DataflowConfig)
+            probes = (ready.folder / REPORTS).glob("*.json") if is_dataflow else ()
             reports = [
                 msgspec.json.decode(files.read(path), type=ProbeReport) for path in sorted(probes)
             ]
@@ -248,8 +249,10 @@ class Measurer:
                 last_words = _last_words(stderr_file) or _last_words(ready.folder / "stdout")
                 raise _NoMeasurement(_text_of(why) + last_words, reason)
         if exit_code != 0:
-            what = f"the dataflow ended with exit code {exit_code}"
-            raise _NoMeasurement(f"{what}{_last_words(stderr_file)}")
+            is_worker = isinstance(ready.config.program, WorkerConfig)
+            what = "waitbench's launcher" if is_worker else "the dataflow"
+            how = f"{what} ended with exit code {exit_code}"
+            raise _NoMeasurement(f"{how}{_last_words(stderr_file)}")
         if left := finished.leftovers:
             processes = "1 process" if left == 1 else f"{left} processes"
             raise _NoMeasurement(f"{processes} still ran after the launcher's end; killed")

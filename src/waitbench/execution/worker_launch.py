@@ -66,6 +66,8 @@ class WorkerLaunch(ConditionLaunch):
         """The configuration of each copy; conditions, pokes and actions are those of the first."""
         self._stdins = list[int]()
         self.services = ServiceReadings(config.services, self.run_command)
+        self._is_measured = False
+        """Whether the window has begun."""
         self._may_end = self._must_end = False
         """Whether the worker may, or must, end in the current phase."""
         self._incomplete: dict[str, dict[str, object]] = {}
@@ -121,6 +123,7 @@ class WorkerLaunch(ConditionLaunch):
         if self._ending_action:
             self._record_loaded()
         self._wait_at(PREPARED)
+        self._is_measured = True
         before, begin = ProcessCensus(self.tree), self.tree.reading()
         if self._ends_by_itself and self.worker.ready.seconds != 0.0:
             self.services.begin_again()
@@ -240,38 +243,31 @@ class WorkerLaunch(ConditionLaunch):
         Raises ``HasEnded``.
         """
         within_s, signal_name = self.worker.stop_within_s, f"SIG{self.worker.stop}"
-        begun = time.monotonic()
+        number = getattr(signal, signal_name)
         try:
             self.require_alive("before its signal to end")
         except Failure as failure:
             self.tree.kill_all()
             self._record_missing("time_stop", failure)
             return {}
-        if not self._outlives(getattr(signal, signal_name)):
-            return {"time_stop": time.monotonic() - begun}
-        have_copies_ended = len(self.tree.codes) == len(self.copies)
-        left = self.tree.kill_all()
-        what = f"{left} still ran" if have_copies_ended else "it did not end"
-        self._record_missing(
-            "time_stop", f"{what} within {within_s:g} s of {signal_name}; killed", within_s
-        )
-        return {}
-
-    def _outlives(self, number: int) -> bool:
-        """Sends a signal and waits. Returns whether processes are left after the time limit."""
-        self.tree.signal(number)
         begun = ended = time.monotonic()
+        self.tree.signal(number)
         while self.tree.reap():
             now = time.monotonic()
-            if now - begun > self.worker.stop_within_s:
-                return True
+            if now - begun > within_s:
+                have_copies_ended = len(self.tree.codes) == len(self.copies)
+                left = self.tree.kill_all()
+                what = f"{left} still ran" if have_copies_ended else "it did not end"
+                why = f"{what} within {within_s:g} s of {signal_name}; killed"
+                self._record_missing("time_stop", why, within_s)
+                return {}
             if len(self.tree.codes) < len(self.copies):
                 ended = now
             elif "left" not in self._facts and now - ended > _ORPHANS_END_WITHIN_S:
                 self._facts["left"] = self.tree.names()
                 self.tree.signal(number, *self.tree.running())
             time.sleep(_POLL_INTERVAL_S)
-        return False
+        return {"time_stop": time.monotonic() - begun}
 
     def _record_missing(self, figure: str, why: object, more_than: float | None = None) -> None:
         limit = {} if more_than is None else {"more_than": more_than}
@@ -280,7 +276,8 @@ class WorkerLaunch(ConditionLaunch):
     def _until_exit(self) -> None:
         """Waits until the worker has ended by itself. Raises ``Failure`` if processes are left."""
         within_s = self.worker.stop_within_s
-        while self.config.modules is not None and not self._loaded and self.tree.reap():
+        identifies = self.config.modules is not None
+        while identifies and not self._loaded and self.tree.reap() and not self._have_ended:
             self.tree.wait(_IDENTIFY_INTERVAL_S)
             self._record_loaded()
         left = self.tree.outlast(within_s)
@@ -367,16 +364,22 @@ class WorkerLaunch(ConditionLaunch):
         self.wait_until(begun + seconds, when)
         return seconds
 
-    def require_alive(self, when: str) -> None:
-        if self._must_end:
-            return
+    @property
+    def _have_ended(self) -> bool:
+        """Whether one copy has ended; if they end by themselves, whether one failed or all have."""
         # Copies that end by themselves may do so one after the other.
         enough = len(self.copies) if self._ends_by_itself else 1
-        code = next(filter(None, self.tree.codes), 0)
-        if not code and len(self.tree.codes) < enough:
+        return any(self.tree.codes) or len(self.tree.codes) >= enough
+
+    def require_alive(self, when: str) -> None:
+        if self._must_end or not self._have_ended:
             return
-        hint = ""
-        if len(self.copies) == 1 and code == 0 and self.tree.running():
+        is_background = self.worker.goes_to_background
+        may_fork_again = is_background and not (self._is_measured or any(self.tree.codes))
+        if may_fork_again and self.tree.hand_over(len(self.copies)):
+            return
+        code, hint = next(filter(None, self.tree.codes), 0), ""
+        if len(self.copies) == 1 and code == 0 and self.tree.running() and not is_background:
             hint = "; its processes go on: keep it in the foreground, or set background"
         kind = HasEnded if self._may_end else Failure
         raise kind(f"it ended {describe_exit(code)} {when}{hint}")

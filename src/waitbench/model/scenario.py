@@ -13,6 +13,8 @@ from waitbench.model.metrics import METRICS, FileName, Metric, Quantity
 Value = int | float | bool | str
 Parameters = Mapping[str, Value]
 
+RATE = "rate"
+"""The parameter of a worker file's scenario that is its number of messages a second."""
 NEXT_AWAKE = "next-awake"
 ALARM = "alarm"
 CAPABILITIES = {
@@ -90,8 +92,6 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     Only such runs can be concurrent with runs of other scenarios.
     """
     most_concurrent_rounds: ClassVar[int] = 4
-    has_probe: ClassVar[bool] = True
-    """Whether the probe in dataflows/support can report metrics of its runs."""
 
     @property
     def fewest_concurrent_rounds(self) -> int:

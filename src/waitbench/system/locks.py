@@ -66,3 +66,5 @@ def temporary_folder() -> Iterator[Path]:
         yield folder
     finally:
         files.remove(folder)
+        # The bytecode of its modules: see PYTHONPYCACHEPREFIX.
+        files.remove(Cache().folder("pycache") / folder.resolve().relative_to("/"))

@@ -53,17 +53,15 @@ def free_port(part: int = 0, parts: int = 1) -> int:
     Processes that look for ports at the same time each take another of equal ``parts`` of all, if
     that has free ports.
     """
-    attempts = 0
-    while True:
-        attempts += 1
+    for _ in range(_MOST_ATTEMPTS):
         with socket.socket() as probe:
             probe.bind((LOOPBACK, 0))
             port = int(probe.getsockname()[1])
         # The kernel returns odd ports only, or even ones.
-        is_new = port not in _recent_ports and port // 2 % parts == part
-        if is_new or attempts > _MOST_ATTEMPTS:
-            _recent_ports.append(port)
-            return port
+        if port not in _recent_ports and port // 2 % parts == part:
+            break
+    _recent_ports.append(port)
+    return port
 
 
 def reset(port: int, message: bytes) -> None:

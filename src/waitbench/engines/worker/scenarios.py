@@ -10,13 +10,11 @@ from msgspec.structs import force_setattr
 
 from waitbench.engines.worker import metrics
 from waitbench.engines.worker.file import PHASE
-from waitbench.model.scenario import Scenario
+from waitbench.model.scenario import RATE, Scenario
 from waitbench.model.worker import Phase, Values, WorkerFile, stopped_after
 from waitbench.system import tcp
 
 WINDOW = "window"
-RATE = "rate"
-"""The parameter with the number of messages a second."""
 WINDOW_S = 10.0
 """The default window."""
 _WARM_UP_S = 1.0
@@ -32,7 +30,6 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
     worker: WorkerFile
     is_staggered: ClassVar[bool] = True
     most_concurrent_rounds: ClassVar[int] = 24
-    has_probe: ClassVar[bool] = False
 
     @property
     def settable(self) -> tuple[str, ...]:
