@@ -53,7 +53,7 @@ MACHINES: dict[str, Noise] = {
     "heavy tails": heavy_tails,
     "spikes": spikes,
 }
-SERIES = Series.of("simulated", "single", {})
+SERIES = Series("simulated", "single", "{}")
 
 
 def revision(number: int) -> HistoryRevision:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import structs
 
-from waitbench.model.metrics import WINDOW, Metric
+from waitbench.model.metrics import Metric
 from waitbench.model.revision import Origin, Revision
 from waitbench.model.run import (
     CONCURRENT,
@@ -23,7 +23,7 @@ from waitbench.model.run import (
     Measurement,
     Result,
 )
-from waitbench.model.scenario import LAUNCHER, Scenario, Topology
+from waitbench.model.scenario import Scenario, Topology
 
 
 class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
@@ -34,8 +34,9 @@ class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
     parameters: str
 
     @classmethod
-    def of(cls, scenario: str, topology: str, parameters: Mapping[str, object]) -> "Series":
-        return cls(scenario, topology, json.dumps(dict(parameters), sort_keys=True))
+    def of(cls, scenario: Scenario, comparison: Topology) -> "Series":
+        parameters = json.dumps(dict(scenario.parameters), sort_keys=True)
+        return cls(scenario.name, str(scenario.topology_in(comparison)), parameters)
 
     @property
     def decoded_parameters(self) -> Mapping[str, object]:
@@ -170,15 +171,11 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def topology(self) -> Topology:
-        return self.spec.topology or self.context.topology
-
-    @property
-    def by_launcher(self) -> bool:
-        return self.topology.kind == LAUNCHER
+        return self.spec.topology_in(self.context.topology)
 
     @property
     def series(self) -> Series:
-        return Series.of(self.scenario, str(self.topology), self.spec.parameters)
+        return Series.of(self.spec, self.context.topology)
 
     @property
     def results(self) -> list[Result]:
@@ -220,13 +217,6 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
             if revision.label == label:
                 return None if first == label else first
         return None
-
-    def window_s(self, run: Measurement) -> float | None:
-        """The length of a run's window; ``None`` if unknown."""
-        if WINDOW in run.metrics:
-            return run.metrics[WINDOW]
-        idle_s, cores = (run.metrics.get(key) for key in ("time_cpu_idle", "cpu_share_idle"))
-        return idle_s / cores if idle_s and cores else None
 
     def why_given_up(self, label: str) -> str | None:
         """Why a revision gets no more runs; ``None`` if it does. Earlier sessions do not count."""

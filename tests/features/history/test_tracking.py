@@ -2,6 +2,8 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -9,9 +11,11 @@ from tests.conftest import Compare, Planned, written
 from tests.features.history.test_trends import STEADY
 from tests.records import facts, make_record, make_revision, outcome
 from waitbench.features.history.sessions import tried
-from waitbench.features.history.track import measured
+from waitbench.features.history.track import measured, series_of
 from waitbench.model.record import Series
 from waitbench.model.run import TIMED_OUT
+from waitbench.model.scenario import Scenario, Topology
+from waitbench.pipeline.request import ValidRequest
 
 QUICK = ("-s", "dynamic", "--metric", "cpu", "--rounds", "4", "--quiet")
 
@@ -76,11 +80,20 @@ def test_what_hung_was_tried_and_what_was_cut_off_was_not() -> None:
 
 
 def test_what_lacks_one_of_the_scenarios_is_not_measured() -> None:
-    idle, busy, other = (Series.of(name, "single", {"length_s": 2}) for name in ("i", "b", "o"))
+    idle, busy, other = (Series(name, "single", '{"length_s": 2}') for name in ("i", "b", "o"))
     known = {("e", idle, name) for name in ("v1", "v2", "v3")}
     known |= {("e", busy, "v1"), ("e", busy, "v2"), ("another", busy, "v3")}
     assert measured(known, "e", [idle, busy]) == {"v1", "v2"}
     assert measured(known, "e", [idle]) == {"v1", "v2", "v3"}
     assert measured(known, "e", [idle, other]) == set()
-    longer = Series.of("i", "single", {"length_s": 20})
+    longer = Series("i", "single", '{"length_s": 20}')
     assert measured(known, "e", [longer]) == set()
+
+
+def test_a_series_has_the_topology_that_its_scenario_fixes() -> None:
+    topology = Topology("cluster", 2)
+    scenarios = (Scenario(name="a"), Scenario(name="b", topology=topology))
+    valid = SimpleNamespace(topology=Topology("single"), scenarios=scenarios)
+    assert series_of(cast(ValidRequest, valid)) == [
+        Series("a", "single", "{}"), Series("b", "cluster, 2 processes", "{}"),
+    ]  # fmt: skip

@@ -24,7 +24,7 @@ LONG = {f"v{number}": 1.0 if number < 3 else 2.0 for number in range(1, 30)}
 def test_series_that_differ_in_a_parameter_are_told_apart_in_every_form() -> None:
     (short,) = TRENDS
     series = short.series
-    long = replace(short, series=Series.of(series.scenario, series.topology, {"partitions": 20}))
+    long = replace(short, series=Series(series.scenario, series.topology, '{"partitions": 20}'))
     elsewhere = replace(long, machine="another")
     assert [view.title_of(it, [short, long]) for it in (short, long)] == [
         "waiting, single, partitions 2", "waiting, single, partitions 20"

@@ -98,7 +98,7 @@ def track(
     sources = {**_candidates(branch, valid, newest), anchor_name: valid.specs[0].source}
     # Labels are short, and the same every night.
     specs = {name: spec_of(name, source, valid.engine) for name, source in sources.items()}
-    complete = measured(before.tried, valid.engine.name, _series(valid))
+    complete = measured(before.tried, valid.engine.name, series_of(valid))
     queue = due(specs, complete, anchor_name, _trends(before, valid, anchor_name))
     code = ExitCode.OK
     for number, (names, why) in enumerate(queue.items(), 1):
@@ -143,7 +143,7 @@ def _default_anchor(stored: Stored, engine: str) -> str:
 
 def _trends(stored: Stored, valid: ValidRequest, anchor: str) -> Sequence[Trend]:
     """The trends of the requested scenarios with their present parameters."""
-    series = set(_series(valid))
+    series = set(series_of(valid))
     sessions = [it for it in stored.sessions if it.engine == valid.engine.name]
     return trends([it for it in sessions if it.series in series], anchor)
 
@@ -165,8 +165,8 @@ def _history_name(anchor: EnvironmentSpec) -> str:
     raise UsageError(f"--anchor {anchor.label} may change: name a release or a commit.")
 
 
-def _series(valid: ValidRequest) -> list[Series]:
-    return [Series.of(it.name, str(valid.topology), it.parameters) for it in valid.scenarios]
+def series_of(valid: ValidRequest) -> list[Series]:
+    return [Series.of(it, valid.topology) for it in valid.scenarios]
 
 
 def due(
