@@ -10,11 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.criteria import parse
 from tests.features.bisect.searched import begun, history, judged, search
+from tests.records import make_record, measurement
 from waitbench.analysis import rule
 from waitbench.analysis.rule import signed_rank_interval
 from waitbench.features.bisect import search as bisection
-from waitbench.features.bisect.search import End, Search, Step, judge
+from waitbench.features.bisect.search import End, Search, Step, StepRule, judge
+from waitbench.model.metrics import BY_NAME, METRICS
+from waitbench.model.run import Lack
 
 
 def ended(search: Search) -> tuple[End, tuple[int, int]]:
@@ -191,3 +195,19 @@ def test_nothing_is_said_while_most_rounds_are_disturbed(disturbed: int, enough:
         assert (step.suspects == (0, 9)) is (rounds >= enough)
         assert step.rounds == min(rounds, enough)
         assert step.is_disturbed is (rounds < enough)
+
+
+def test_a_revision_that_misses_its_time_limit_is_the_worse_one() -> None:
+    """It answers in two of five rounds only, as soon as the other revision."""
+    key = BY_NAME["latency-p50"].key
+    record = make_record({"c0": [{key: 0.01}] * 30, "c1": []})
+    for number in range(1, 31):
+        is_late = number % 5 < 3
+        lack = {key: Lack(why="no answer", more_than=1.0)} if is_late else {}
+        metrics = {} if is_late else {key: 0.01}
+        record.add(measurement("c1", number, metrics, position=1, incomplete=lack))
+    of_step = StepRule(
+        search=begun(2), points=(0, 1), criterion=parse(["latency-p50:25%"], METRICS)[0],
+        most_rounds=30, budget_s=1.0,
+    )  # fmt: skip
+    assert of_step.step([record]).suspects == (0, 1)

@@ -203,7 +203,10 @@ class BisectRun(Bisection):
                 search = self.searches[-1] = self._step(rule, python, folder)
                 self._save()
             if search is before:
-                self.remarks.append("The budget is spent: continue by --resume and a new --budget.")
+                self.remarks.append(
+                    "The budget is spent, or no round has the metric for every revision: continue "
+                    "with --resume and a new --budget, or name other scenarios."
+                )
                 break
         return search
 

@@ -191,7 +191,7 @@ class StepRule:
     def _rounds(self, records: Sequence[ScenarioResults]) -> dict[int, tuple[float, ...]]:
         labels = records[0].context.labels
         sides = [(record, label) for record in records for label in labels]
-        return by_round(sides, self.criterion.metric)
+        return by_round(sides, self.criterion.metric, with_censored=True)
 
     def step(self, records: Sequence[ScenarioResults]) -> Step:
         import numpy as np
