@@ -23,7 +23,7 @@ def test_a_lack_that_prevents_every_comparison_ends_with_3(
 ) -> None:
     for is_needed, code, mark in ((False, 0, "!"), (True, 3, "✗")):
         lacks = "No environment can be made."
-        finding = Requirement("Pythons", "none", lacks, is_needed=is_needed)
+        finding = Requirement("Pythons", "none", False, lacks, is_needed=is_needed)
         monkeypatch.setattr(doctor, "_requirements", lambda _cache, f=finding: iter([f]))
         with pytest.raises(typer.Exit) as ended:
             doctor.doctor()
