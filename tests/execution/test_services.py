@@ -23,7 +23,7 @@ from waitbench.execution.service_launch import START, STOP, request
 from waitbench.execution.services import Running, running
 from waitbench.model.conditions import Elapsed, LogLine, Port, Readiness, Success, Words
 from waitbench.model.errors import HarnessError
-from waitbench.model.placeholders import Site
+from waitbench.model.launch import Site
 from waitbench.model.worker import ServiceTable
 from waitbench.system import proc, tcp, variables
 from waitbench.system.paths import Cache

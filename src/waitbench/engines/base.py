@@ -10,8 +10,7 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from waitbench.model.errors import HarnessError
-from waitbench.model.launch import DataflowConfig, ServiceConfig, WorkerConfig, filled
-from waitbench.model.placeholders import Site
+from waitbench.model.launch import DataflowConfig, ServiceConfig, Site, WorkerConfig, filled
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.worker import Build, ServiceTable

@@ -31,7 +31,7 @@ NEWEST_PYTHON = {
 def parse_toml(text: str | None) -> dict[str, Any]:
     """Parses a file of a source tree; a missing or damaged file counts as empty."""
     try:
-        return files.parse_toml(text or "", dict[str, Any])
+        return files.parse_toml((text or "").encode(), dict[str, Any])
     except ValueError:
         return {}
 

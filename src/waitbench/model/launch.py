@@ -6,18 +6,41 @@ These classes are not dataclasses, because importing those would lengthen every 
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from waitbench.model import conditions
 from waitbench.model.conditions import Answer, Condition, Readiness
-from waitbench.model.placeholders import PLACEHOLDER, Site
 
 INDEX, ADDRESSES = "{index}", "{addresses}"
 """Placeholders of the number of a process in its cluster, and of the addresses of all processes."""
+PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_-]*(?:\.[a-z]+)?)\}")
+"""``{port}`` or ``{redis.port}``; other braces stay as they are."""
 
 _CLASS = "="
 """The key of a class's name in JSON. No environment variable or placeholder has this name."""
+
+
+class Site(NamedTuple):
+    """The values of placeholders for one copy of a worker, or for a service."""
+
+    here: str = ""
+    """The folder of the worker file."""
+    python: str = ""
+    """The path of the interpreter."""
+    prefix: str = ""
+    """The folder into which the revision was built."""
+    revision: str = ""
+    """A release, commit, variant or program."""
+    folder: str = ""
+    """The working folder."""
+    port: int = 0
+    metrics: str = ""
+    """The file that a copy writes its metrics to."""
+
+    def values(self) -> dict[str, str]:
+        return {name: str(value) for name, value in self._asdict().items()}
 
 
 class Action(NamedTuple):

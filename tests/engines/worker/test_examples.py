@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from waitbench.engines.worker import file as worker_file
+from waitbench.engines.worker.file import PLACEHOLDERS
 from waitbench.model.conditions import Answer, Readiness
-from waitbench.model.placeholders import PLACEHOLDERS
 from waitbench.model.worker import MetricTable, Poke, ServiceTable, WorkerTable
 from waitbench.system.paths import ROOT, WORKERS
 

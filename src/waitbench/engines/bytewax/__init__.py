@@ -78,6 +78,3 @@ class Bytewax(Engine):
         if "-i" in arguments[:-1]:
             return f"worker {arguments[arguments.index('-i') + 1]}"
         return None
-
-
-ENGINE = Bytewax()

@@ -8,13 +8,12 @@ from msgspec.structs import replace
 
 from waitbench.engines.base import Engine, Service
 from waitbench.engines.worker.file import PHASE, needs_python
-from waitbench.engines.worker.scenarios import RATE, WINDOW
+from waitbench.engines.worker.scenarios import WINDOW
 from waitbench.model import launch
 from waitbench.model.conditions import Elapsed, Words
-from waitbench.model.launch import filled
-from waitbench.model.placeholders import Site
+from waitbench.model.launch import Site, filled
 from waitbench.model.revision import Environment
-from waitbench.model.scenario import Parameters, Scenario, Topology
+from waitbench.model.scenario import RATE, Parameters, Scenario, Topology
 from waitbench.model.worker import Build, Phase, WorkerFile
 from waitbench.system.variables import of_run
 

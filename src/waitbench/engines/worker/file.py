@@ -4,7 +4,7 @@ import hashlib
 import re
 import shlex
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,12 +19,25 @@ from waitbench.engines.worker.metrics import declared_metrics
 from waitbench.model import worker as tables
 from waitbench.model.conditions import Answer, Condition, Elapsed, Readiness, Words
 from waitbench.model.errors import UsageError, hint
+from waitbench.model.launch import PLACEHOLDER
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.placeholders import IN_BUILD, NOT_IN_SERVICES, PLACEHOLDER, PLACEHOLDERS
 from waitbench.model.worker import UNTIL_EXIT, WorkerFile, WorkerTable, stopped_after
 from waitbench.system import files
 
 PHASE = "phase"
+PLACEHOLDERS: dict[str, Callable[[WorkerTable], object]] = {
+    "port": lambda _table: True,
+    "folder": lambda _table: True,
+    "here": lambda _table: True,
+    "python": lambda table: table.package or table.variants or table.build,
+    "prefix": lambda table: table.build,
+    "revision": lambda table: table.package is None,
+    "metrics": lambda table: table.metrics,
+}
+"""The placeholders, fields of ``Site``, each with a test of whether a worker file can use it."""
+NOT_IN_SERVICES = {"revision", "metrics"}
+IN_BUILD = {"here", "python", "prefix", "revision", "source"}
+"""The placeholders of ``build.command``; only ``source`` is not a field of ``Site``."""
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _RESERVED = {
@@ -252,8 +265,9 @@ def _require_phases(table: WorkerTable) -> None:
             _reject(f"{key}.close", "a phase before it has closed it")
         if before and before[-1].must_end:
             _reject(key, f"the worker must end in the phase before it, {before[-1].name}")
-        if phase.seconds is None and table.settled is not None and table.settled.is_event:
-            _reject(f"{key}.seconds", f"is needed, as settled.{table.settled.key} happens once")
+        settled = table.settled if phase.seconds is None and not phase.must_end else None
+        if settled is not None and settled.is_event:
+            _reject(f"{key}.seconds", f"is needed, as settled.{settled.key} happens once")
 
 
 def _require_placeholders(table: WorkerTable) -> None:

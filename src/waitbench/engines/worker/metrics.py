@@ -90,6 +90,10 @@ def read_written(paths: Sequence[Path], files: Mapping[str, MetricTable]) -> Map
             values_by_key[metric.key] = value = _statistic(name, numbers[name], statistic)
             if not abs(value) <= metrics.MOST:
                 raise ValueError(f"its {metric.name} in {{metrics}} is beyond {metrics.MOST:g}")
+            if value < 0:
+                raise ValueError(
+                    f"its {metric.name} in {{metrics}} is negative, but a cost cannot be"
+                )
     return values_by_key
 
 
