@@ -77,7 +77,6 @@ SAMPLES = ROOT / "docs" / "samples"
     ("command", "arguments", "says"),
     [
         ("report", ("--html", "page.html", "--markdown", "tables.md"), "leave it out"),
-        ("report", ("--html", "none/page.html", SAMPLES / "waiting"), "none' does not exist"),
         ("report", ("--html", "page.html", "nowhere"), "There is no folder 'nowhere'"),
         ("report", ("--html", "page.html", "one", "two"), "name one folder"),
         ("plot", (".",), "Measure first"),

@@ -55,6 +55,14 @@ def test_a_limit_of_a_file_fails_and_one_of_wake_ups_does_not_wait_for_a_poke(
     assert not [run for run in record.measurements if run.incomplete]
 
 
+def test_a_budget_ends_the_rounds_without_a_gate(run_compare: Compare, tmp_path: Path) -> None:
+    options = ("--worker", worker(tmp_path, window_s=2), "--rounds", "9999", "--budget", "20")
+    done = run_compare(program(tmp_path, "a", 1), *options, "--no-plot")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (record,) = records_in(tmp_path / "results")
+    assert 0 < len(record.measurements) < 9999
+
+
 @pytest.mark.parametrize("edited", ["task.txt", "a"])
 def test_what_is_edited_while_it_is_measured_has_no_result(
     edited: str, run_compare: Compare, tmp_path: Path

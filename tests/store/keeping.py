@@ -39,7 +39,7 @@ def keep(folder: Path, *records: ScenarioResults, **settings: Any) -> None:
 def finish(folder: Path, *records: ScenarioResults, **settings: Any) -> None:
     """A comparison that is finished."""
     keep(folder, *records, **settings)
-    comparisons.finish(folder, records)
+    comparisons.finish(folder, describing(records, settings), records)
 
 
 @contextmanager

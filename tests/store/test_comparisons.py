@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.records import make_record, measurement, outcome, specify, times
+from tests.records import describing, make_record, measurement, outcome, specify, times
 from tests.store.keeping import begin, finish, keep, recorded
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS, Metric
@@ -33,7 +33,7 @@ def test_every_run_is_there_before_the_next_one_starts_and_no_export_is_read_bac
         before = comparisons.read(tmp_path)
         assert before.records[0].results == record.results[:number]
     assert (before.records, before.comparison.finished) == ([record], False)
-    comparisons.finish(tmp_path, [record])
+    comparisons.finish(tmp_path, describing([record]), [record])
     after = comparisons.read(tmp_path)
     assert (after.records, after.comparison.finished) == ([record], True)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -125,7 +125,7 @@ def test_a_crash_at_any_moment_of_a_resumed_beginning_or_of_the_end_loses_nothin
         dies = pytest.raises(KeyboardInterrupt) if number < 6 else nullcontext()
         with dies:
             comparisons.begin(tmp_path, contents.comparison, contents.records)
-            comparisons.finish(tmp_path, contents.records)
+            comparisons.finish(tmp_path, contents.comparison, contents.records)
     assert comparisons.read(tmp_path).records == [record, other]
 
 
@@ -136,7 +136,7 @@ def test_scenarios_are_read_in_the_order_of_the_comparison_without_those_not_beg
     named[1].measurements.clear()
     keep(tmp_path, *named)
     assert [it.scenario for it in comparisons.read(tmp_path).records] == ["z", "m"]
-    comparisons.finish(tmp_path, named)
+    comparisons.finish(tmp_path, describing(named), named)
     assert [it.scenario for it in comparisons.read(tmp_path).records] == ["z", "a", "m"]
 
 

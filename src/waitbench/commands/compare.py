@@ -1,5 +1,6 @@
 """``compare``: measures revisions, and reports their differences or judges them."""
 
+import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ Examples:
 """ + "".join(f"  {kind.EXAMPLE}\n" for kind in extensions() if kind.EXAMPLE)
 
 ROUNDS, GATE_ROUNDS = 5, RULE.analyses[-1]
+GATE_BUDGET_S = 1800
 
 
 @partial(options.with_request_options, extensions=extensions())
@@ -60,7 +62,15 @@ def compare(
     gate: options.GateDefaults = False,
     fail_on: options.FailOn = [],
     limit: options.Limits = [],
-    budget: options.Budget = 1800,
+    budget: Annotated[
+        Optional[float],
+        typer.Option(
+            metavar="SECONDS",
+            parser=options.parse_seconds,
+            help="Measure no longer than this.",
+            show_default=f"none, with a gate {GATE_BUDGET_S}",
+        ),
+    ] = None,
     inconclusive: Annotated[
         Literal["error", "pass"],
         typer.Option(
@@ -92,7 +102,7 @@ def compare(
     chosen_gate = Gate(
         criteria=criteria,
         most_rounds=gating.last_analysis(GATE_ROUNDS if rounds is None or not criteria else rounds),
-        budget_s=budget,
+        budget_s=budget or (GATE_BUDGET_S if criteria else math.inf),
         inconclusive_passes=inconclusive == "pass",
         acceptances=gating.read_accepted(accepted, request.worker) if accepted else (),
     )

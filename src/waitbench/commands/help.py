@@ -11,8 +11,8 @@ from waitbench.system import installation
 
 _GROUPS = {
     "What to compare": "revisions worker scenario settings python repo origin",
-    "How to measure": "rounds processes workers topology full time_limit",
-    "Gate": "gate fail_on limit inconclusive accepted budget",
+    "How to measure": "rounds budget processes workers topology full time_limit",
+    "Gate": "gate fail_on limit inconclusive accepted",
     "Output": "results resume plot quiet verbose as_json",
 }
 """The headings of a long help, each with its parameters. Other parameters are listed last."""

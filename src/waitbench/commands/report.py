@@ -63,7 +63,9 @@ def report(
     if html is not None:
         if len(requested) > 1:
             raise UsageError("--html writes the page of one comparison: name one folder.")
-        _write_page(html, folders.existing_folder(requested[0]), output)
+        contents = comparisons.read(folders.existing_folder(requested[0]))
+        files.write_text(html, render(page_of(contents, output.price)), named=True)
+        output.answers.print(str(html), soft_wrap=True)
         return
     rendered: list[str] = []
     for folder in map(folders.existing_folder, requested):
@@ -73,14 +75,6 @@ def report(
         rendered += [] if of_workers else _print(comparisons.read(folder), output)
     if markdown is not None:
         files.write_text(markdown, "\n".join(rendered), named=True)
-
-
-def _write_page(path: Path, folder: Path, output: Output) -> None:
-    """Writes the page of a comparison. Raises ``UsageError`` if there is none."""
-    files.require_writable(path)
-    contents = comparisons.read(folder)
-    files.write_text(path, render(page_of(contents, output.price)), named=True)
-    output.answers.print(str(path), soft_wrap=True)
 
 
 def _print(contents: StoredComparison, output: Output) -> list[str]:

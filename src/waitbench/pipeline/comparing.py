@@ -29,6 +29,7 @@ from waitbench.pipeline.preparation import (
     require_unchanged,
 )
 from waitbench.pipeline.request import Request, ValidRequest, validate
+from waitbench.reporting.document import grouped
 from waitbench.reporting.output import Output, RunProgress
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import StoredComparison
@@ -70,11 +71,7 @@ class FixedRounds:
 
     def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
         """Groups the scenarios of a scan, so that a drift of the machine reaches all alike."""
-        groups: dict[object, list[Scenario]] = {}
-        for scenario in scenarios:
-            curve = scenario.scan.curve if scenario.scan else scenario.name
-            groups.setdefault(curve, []).append(scenario)
-        return [*groups.values()]
+        return [*grouped(scenarios, lambda it: it.scan.curve if it.scan else it.name).values()]
 
     def unsettled(
         self, records: Sequence[ScenarioResults], _elsewhere: Sequence[ScenarioResults]
@@ -95,7 +92,8 @@ def measure(
     hyperfine = locate(valid.cache, output.log.about)
     built = build(valid, output)
     environments = {label: it for label, it in built.items() if isinstance(it, Environment)}
-    rule = rule or (valid.gate if valid.gate.is_on else FixedRounds(request.rounds))
+    fixed = FixedRounds(request.rounds, budget_s=valid.gate.budget_s)
+    rule = rule or (valid.gate if valid.gate.is_on else fixed)
     rounds = rule.most_rounds if isinstance(rule, FixedRounds) else None
     settings = {
         "time_limit_s": request.time_limit_s,
@@ -147,6 +145,8 @@ def measure(
                     rule.most_rounds,
                     rule.budget_s,
                 )
+                if rounds and any(session.lacking(it, labels, rounds) for it in records.values()):
+                    progress.say("The budget is spent: --resume with a new --budget continues.")
                 if output.verbosity > 1:
                     progress.say_time_spent()
             for extension in request.extensions:
@@ -156,7 +156,7 @@ def measure(
         comparisons.export(folder, contents.records)
         raise
     require_unchanged(valid, environments)
-    comparisons.finish(folder, contents.records)
+    comparisons.finish(folder, header, contents.records)
     return contents
 
 

@@ -67,11 +67,9 @@ def export(folder: Path, records: Sequence[ScenarioResults]) -> None:
     frames.export(folder, records)
 
 
-def finish(folder: Path, records: Sequence[ScenarioResults]) -> None:
+def finish(folder: Path, header: ComparisonHeader, records: Sequence[ScenarioResults]) -> None:
     """Writes the files for other tools, and marks the comparison as finished."""
     export(folder, records)
-    header = formats.read(folder, KIND, ComparisonHeader, _RESTORE_HEADER)
-    assert header is not None, "``begin`` wrote the header"
     _write(folder, structs.replace(header, finished=True))
 
 
@@ -80,7 +78,8 @@ def read(folder: Path) -> StoredComparison:
     contents = read_begun(folder)
     if contents is None or not contents.records:
         below = sorted(path.parent for path in folder.glob(f"*/{COMPARISON_NAME}"))
-        remedy = f"Name one of {len(below)} in it, such as {below[0]}." if below else MEASURE_FIRST
+        which = f"one of {len(below)} in it, such as" if below[1:] else "the one in it:"
+        remedy = f"Name {which} {below[0]}." if below else MEASURE_FIRST
         raise UsageError(f"{str(folder)!r} holds no results. {remedy}")
     return contents
 

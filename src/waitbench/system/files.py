@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.errors import HarnessError
 
 PARTIAL = ".part"
 """Suffix of a file that is being written."""
@@ -55,17 +55,16 @@ def open_file(path: Path) -> IO[bytes]:
     return file
 
 
-def parse_toml(content: bytes | str, into: type[_Kind]) -> _Kind:
+def parse_toml(content: bytes, into: type[_Kind]) -> _Kind:
     """Parses TOML into a type. Raises ``ValueError``."""
     # Imported late: launchers import this module, and their start counts as a run's real time.
     import msgspec
 
-    data = content.encode() if isinstance(content, str) else content
     try:
         # Each dot of a key nests a dictionary; Python crashes when it frees deeply nested ones.
-        if any(part.count(b".") > _MOST_DOTS for part in re.split(rb"[=\n]", data)):
+        if any(part.count(b".") > _MOST_DOTS for part in re.split(rb"[=\n]", content)):
             raise RecursionError
-        return msgspec.toml.decode(data, type=into)
+        return msgspec.toml.decode(content, type=into)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
@@ -123,16 +122,6 @@ def write_with(path: Path, write: Callable[[Path], object]) -> None:
         raise HarnessError(
             f"{path} cannot be written: {error.strerror}. The earlier file, if any, is unchanged."
         ) from error
-
-
-def require_writable(path: Path) -> None:
-    """Raises ``UsageError`` for a file that this user cannot write."""
-    if is_folder(path):
-        raise UsageError(f"{str(path)!r} is a folder, not a file to write to.")
-    place = path if is_there(path) else Path(os.path.realpath(path)).parent
-    if not os.access(place, os.W_OK):
-        why = "is read-only" if is_there(place) else "does not exist"
-        raise UsageError(f"{str(path)!r} cannot be written: {str(place)!r} {why}.")
 
 
 def append_line(path: Path, line: str) -> None:

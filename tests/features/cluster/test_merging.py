@@ -36,7 +36,7 @@ def part(whole: Path, number: int) -> list[Path]:
         folder = whole.with_name(f"{whole.name}-{index}-of-{number}")
         folder.mkdir()
         comparisons.begin(folder, comparison, records)
-        comparisons.finish(folder, records)
+        comparisons.finish(folder, comparison, records)
         folders.append(folder)
     return folders
 

@@ -119,7 +119,7 @@ def write(
     Raises ``HarnessError``.
     """
     comparisons.begin(folder, whole, records)
-    comparisons.finish(folder, records)
+    comparisons.finish(folder, whole, records)
     for path in (path for shard in shards for path in sorted(shard.glob("*.jsonl"))):
         if path.name != RUNS_NAME:
             with errors_explained(path):
