@@ -33,7 +33,7 @@ GONE = {
 USUAL = {
     # Another meaning of the word, in which everybody has it.
     "is_alone", "FAILS_ALONE",
-    "_one_line", "one_round",
+    "one_round",
 }  # fmt: skip
 LATER = {
     # Renames that change an option, or result files.

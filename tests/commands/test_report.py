@@ -1,5 +1,8 @@
 """``report``: the folders that it reads."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Said
@@ -22,6 +25,13 @@ def test_a_folder_of_several_comparisons_names_one_of_them(command: str, said: S
     code, out, err = said(command, SAMPLES / "history")
     assert (code, out) == (2, "")
     assert f"Name one of 5 in it, such as {SAMPLES / 'history' / '1'}." in err
+
+
+def test_the_parent_of_one_comparison_is_no_folder_of_workers(tmp_path: Path, said: Said) -> None:
+    shutil.copytree(SAMPLES / "waiting", tmp_path / "results" / "20261130T000000Z-a-b")
+    code, out, err = said("report", tmp_path / "results")
+    assert (code, out) == (2, "")
+    assert "Name the one in it: " in err
 
 
 @pytest.mark.parametrize("price", ["0.04", "0/core-hour", "-1/core-hour", "1e9/core-hour", ""])

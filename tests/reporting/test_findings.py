@@ -14,7 +14,7 @@ from waitbench.analysis import gate, statistics
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.results import Note
-from waitbench.model.metrics import MEMORY, METRICS, SERVICES, STOP
+from waitbench.model.metrics import MEMORY, METRICS, SERVICES, STOP, WINDOW, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import CONCURRENT
 from waitbench.reporting import forest, notes
@@ -74,6 +74,23 @@ def test_what_is_best_done_next_depends_on_what_was_found(
     old: Runs, new: Runs, verdict: GateVerdict | None, argv: tuple[str, ...], step: str
 ) -> None:
     assert next_step(findings_of(_called(old, new, argv), verdict=verdict)) == step
+
+
+@pytest.mark.parametrize(
+    ("parameters", "metrics", "option"),
+    [
+        ({"window": 4.0}, (STOP,), "--set window=30"),
+        ({"window": 60.0}, (STOP,), "--set window=120"),
+        ({}, (Metric("window", WINDOW, "second", "after ready"),), ""),
+    ],
+)
+def test_longer_windows_are_proposed_where_there_are_windows(
+    parameters: dict[str, float], metrics: tuple[Metric, ...], option: str
+) -> None:
+    record = _called(waits(2), waits(4), ARGV)
+    specify(record, parameters=parameters, metrics=(*METRICS, *metrics))
+    step = next_step(findings_of(record, verdict=unclear()))
+    assert step == (f"{option}: longer runs detect smaller changes" if option else "")
 
 
 def test_more_rounds_are_not_proposed_between_equal_builds() -> None:
@@ -165,3 +182,30 @@ def test_the_size_of_what_spins_is_said_as_a_bound_beside_the_figures_of_a_run_b
     assert figure.after is not None
     assert figure.after.value == pytest.approx(alone_s, rel=0.02)
     assert figure.after.count == (1 if is_understated else 16)
+
+
+def test_a_gate_of_two_candidates_names_the_one_that_failed() -> None:
+    runs = [{**times(1, 1, 0), "time_cpu_idle": 1.0} for _ in range(9)]
+    risen = [{**run, "time_cpu_idle": 9.0} for run in runs]
+    record = make_record({"main": runs, "fine": runs, "worse": risen})
+    verdict = gate.conclude([record], parse(["idle:10%"], METRICS))
+    table = summarize(findings_of(record, verdict=verdict)).tables[-1]
+    assert "worse: waiting" in "\n".join(shown(Report(title="t", facts=(), tables=[table])))
+
+
+def test_baselines_of_tables_and_bars_are_over_the_same_rounds() -> None:
+    """One candidate lacks the rounds in which the baseline cost most."""
+    costs = [{"time_cpu": cost} for cost in (1.0, 1.0, 1.0, 9.0, 9.0)]
+    record = make_record({"main": costs, "a": costs, "b": costs[:3]})
+    compared = statistics.compare(record)
+    (table, *_) = forest.first_screen(("main", "a", "b"), compared.results)
+    mean = compared.cost("main", "cpu")
+    assert mean is not None
+    assert text_of(table.rows[0][1]).strip() == f"{mean.value:.2f}"
+
+
+def test_columns_of_labels_that_shorten_alike_show_their_ends() -> None:
+    labels = ("main", "fix/queue-wait", "fix/sched-wait")
+    record = make_record({label: [{"time_cpu": 1.0}] * 3 for label in labels})
+    (table, *_) = forest.first_screen(labels, statistics.compare(record).results)
+    assert len({heading.text for heading in table.headings}) == 4

@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from msgspec import structs
 
 from tests.gate_runs import (
+    counted,
     crashing,
     failing,
     forgiven,
@@ -23,6 +24,7 @@ from tests.gate_runs import (
     unclear,
     verdict_of,
 )  # fmt: skip
+from tests.records import make_record
 from tests.reporting.made_up import many
 from waitbench.analysis import statistics
 from waitbench.analysis.gate import FailedRuns, GateVerdict
@@ -40,7 +42,11 @@ DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
 FAILED = FailedRuns(label="new", scenario="waiting", count=2, message="exit code 1")
 
 
-@pytest.mark.parametrize("made", [failing, forgiven, unclear, crashing, many])
+def without_rounds() -> GateVerdict:
+    return verdict_of(make_record({"base": [], "new": []}), criteria=["cpu:10%"])
+
+
+@pytest.mark.parametrize("made", [failing, forgiven, unclear, crashing, many, without_rounds])
 def test_every_form_agrees_with_the_exit_code(made: Callable[[], GateVerdict]) -> None:
     base = made()
     changed = [
@@ -111,7 +117,13 @@ def gitlab_tests(xml: str) -> list[GitLabTest]:
     return tests
 
 
-@pytest.mark.parametrize("made", [failing, forgiven, unclear, crashing, many])
+def asked_twice() -> GateVerdict:
+    """Wake-ups rose, and the cost that they explain fell: one of two questions about them fails."""
+    record = counted("waiting", wakeups=12.3, idle=0.06)
+    return verdict_of(record, criteria=["wakeups:5%", "wakeups:5%,alone", "idle:10%,each"])
+
+
+@pytest.mark.parametrize("made", [failing, forgiven, unclear, crashing, many, asked_twice])
 def test_gitlab_shows_each_question_once_and_the_reason_of_each_failure(
     made: Callable[[], GateVerdict],
 ) -> None:

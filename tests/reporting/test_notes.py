@@ -202,3 +202,25 @@ def test_questions_that_are_open_for_one_reason_have_one_line() -> None:
     titles = "idle CPU, total CPU, peak memory, wake-ups while waiting"
     assert [text for text in texts if why in text] == [f"new, {titles} in waiting: {why}"]
     assert not [text for text in texts if "--rounds" in text]
+
+
+def test_of_many_revisions_a_line_has_the_mark_of_its_rise_and_a_gate_keeps_it() -> None:
+    usual = {BY_NAME["cpu"].key: 1.0, BY_NAME["latency"].key: 0.01}
+    late = {**usual, BY_NAME["latency"].key: 0.08}
+    runs = {"v0": [usual] * 9, "v1": [usual] * 9, "v2": [usual] * 9, "v3": [late] * 9}
+    record = make_record(runs)
+    compared = [statistics.compare(record)]
+    (line,) = (it for it in findings(compared).notes if it.text.startswith("v3: "))
+    assert line.level == "▲"
+    verdict = gate.conclude([record], parse(["cpu:10%"], METRICS))
+    assert any("worse: lateness" in it.text for it in findings(compared, verdict).notes)
+
+
+def test_the_gate_is_not_said_to_stop_early_for_a_revision_that_did_not_fail() -> None:
+    base, twice = ([{"time_cpu_idle": cost} for cost in [seconds] * 9] for seconds in (1.0, 2.0))
+    open_rounds = [{"time_cpu_idle": cost} for cost in [0.6, 1.6, 1.0] * 3]
+    record = make_record({"a": base, "b": open_rounds, "c": twice})
+    verdict = gate.conclude([record], parse(["idle:10%"], METRICS))
+    assert [it.revision for it in verdict.failures] == ["c"]
+    texts = [note.text for note in findings([statistics.compare(record)], verdict).notes]
+    assert not [text for text in texts if "stops early" in text]

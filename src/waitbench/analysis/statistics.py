@@ -81,10 +81,11 @@ class Comparison:
 
     def idle_cost(self, label: str) -> IdleCost | None:
         """The idle cost of a revision; ``None`` if its windows are unknown."""
-        means, record = self.means(label), self.record
+        record = self.record
+        means = {name: self.cost(label, name) or it for name, it in self.means(label).items()}
         if "share" not in means:
             return None
-        windows = [s for run in record.of(label) if (s := record.window_s(run)) is not None]
+        windows = [it.window_s for it in record.of(label) if it.window_s is not None]
         window_s = fmean(windows) if windows else 0.0
         figures = {
             name: mean.value / window_s if name in BY_SECOND else mean.value

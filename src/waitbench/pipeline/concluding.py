@@ -28,7 +28,7 @@ from waitbench.reporting.findings import (
     summarize,
 )
 from waitbench.reporting.findings import findings as make_findings
-from waitbench.reporting.gate_formats import FORMATS, VERDICT_NAME
+from waitbench.reporting.gate_formats import VERDICT_NAME
 from waitbench.reporting.output import Output
 from waitbench.store.comparisons import StoredComparison
 from waitbench.system import files
@@ -78,7 +78,9 @@ def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) 
                 _try_to_draw(findings)
     if findings.verdict is not None:
         return findings.verdict.exit_code
-    return ExitCode.FAILED if any(record.failures for record in contents.records) else ExitCode.OK
+    has_failed = any(record.failures for record in contents.records)
+    has_runs = any(record.measurements for record in contents.records)
+    return ExitCode.FAILED if has_failed or not has_runs else ExitCode.OK
 
 
 def page_of(contents: StoredComparison, price: float | None = None) -> Report:
@@ -116,7 +118,11 @@ def print_results(findings: Findings, output: Output, *, has_charts: bool = Fals
     console = output.answers
     if not output.quiet:
         figures = [
-            scenario_table(make_findings([it]), it.record.scenario, everything=output.verbosity > 1)
+            scenario_table(
+                replace(make_findings([it]), results=findings.results),
+                it.record.scenario,
+                everything=output.verbosity > 1,
+            )
             for it in (findings.comparisons if output.verbosity else ())
         ]
         print_tables(
@@ -154,8 +160,7 @@ def _short_path(folder: Path) -> str:
 
 def publish(findings: Findings, verdict: GateVerdict, more: Sequence[Table] = ()) -> None:
     """Writes a verdict in each format, with tables in Markdown. Raises ``HarnessError``."""
-    texts = {suffix: write(findings, verdict, more) for suffix, write in FORMATS.items()}
-    for suffix, text in texts.items():
+    for suffix, text in gate_formats.texts(findings, verdict, more).items():
         publish_text = publish_markdown if suffix == "md" else files.write_text
         publish_text(findings.folder / f"{VERDICT_NAME}.{suffix}", text)
 

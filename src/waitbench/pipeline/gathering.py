@@ -21,7 +21,9 @@ def table_of_workers(folder: Path, price: float | None = None) -> list[Table]:
     if files.is_there(folder / COMPARISON_NAME):
         return []
     several = list(read_each(folders_in([folder]), []))
-    if len({contents.comparison.engine for contents in several}) < len(several):
+    engines = {contents.comparison.engine for contents in several}
+    is_named = not engines.isdisjoint(contents.folder.name for contents in several)
+    if len(engines) < len(several) or not is_named:
         return []
     workers = [statistics.compare(record) for contents in several for record in contents.records]
     notes = [remark for worker in workers for remark in remarks(worker)]

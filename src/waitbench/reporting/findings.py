@@ -123,7 +123,7 @@ def _basis(comparisons: Sequence[Comparison], results: Sequence[MetricResult]) -
 def _windows(comparisons: Sequence[Comparison]) -> str:
     """The median lengths of the windows of workers that run until they are stopped."""
     records = [it.record for it in comparisons if STOP in it.record.metrics]
-    by_record = [[it.window_s(run) or 0.0 for run in it.measurements] for it in records]
+    by_record = [[run.window_s or 0.0 for run in it.measurements] for it in records]
     medians = (round(median(windows), 1) for windows in by_record if windows)
     span = format_span(filter(None, medians), "g")
     return f"{span} s windows" if span else ""
@@ -170,7 +170,7 @@ def command_tables(findings: Findings) -> list[Table]:
 
 def gate_table(findings: Findings, judgements: Sequence[MetricResult], title: str = "") -> Table:
     """Answers of a gate, grouped by scenario, with the figures of both revisions."""
-    has_several_candidates = len({it.revision for it in judgements}) > 1
+    has_several_candidates = len(findings.labels) > 2 or len({it.revision for it in judgements}) > 1
     has_figures = any(it.after for it in judgements)
     has_rises = any(it.limit is None for it in judgements)
     return forest.tabulate(
@@ -204,8 +204,12 @@ def next_step(findings: Findings) -> str:
     idle = {it.verdict for it in findings.results if it.metric.name == "idle"}
     if verdict is not None:
         is_open, is_slower = verdict.outcome is GateStatus.INCONCLUSIVE, bool(verdict.failures)
-        is_worker = STOP in findings.comparisons[0].record.metrics
-        option = "--set window=30" if is_worker else "--full"
+        record, option = findings.comparisons[0].record, "--full"
+        if STOP in record.metrics:
+            window_s = record.spec.parameters.get("window", 0)
+            option = f"--set window={max(30.0, 2 * float(window_s)):g}"
+        elif any(metric.is_of_command for metric in record.metrics):
+            option = ""  # a command that ends by itself has no window
         purpose = "longer runs detect smaller changes"
     else:
         is_open, is_slower = Verdict.INCONCLUSIVE in verdicts, Verdict.SLOWER in verdicts | idle

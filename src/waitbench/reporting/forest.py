@@ -8,12 +8,11 @@ margin.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from types import MappingProxyType
 
 from waitbench.analysis.results import MetricResult
 from waitbench.analysis.statistics import BELOW_RESOLUTION, OF_RUNS, UNABLE
 from waitbench.model.metrics import Metric
-from waitbench.model.verdicts import Estimate, Verdict
+from waitbench.model.verdicts import CERTAIN, Estimate, Verdict
 from waitbench.reporting.document import Cell, Column, Dot, Heading, Table, TextCell, text_of
 from waitbench.reporting.drawing import (
     FAILURE,
@@ -57,7 +56,6 @@ _HEADINGS = {
     "cpu-window": "CPU after ready",
 }
 """Headings that are shorter than the titles, by name of metric."""
-_CERTAIN = (Verdict.FASTER, Verdict.SLOWER)
 
 
 def mark_of(result: MetricResult) -> str:
@@ -217,7 +215,7 @@ def tabulate(
     columns: Columns,
     *,
     axis: Axis | None = None,
-    colours: Mapping[str, str] = MappingProxyType({}),
+    colours: Mapping[str, str] = {},
     names: Names = (),
     groups: Sequence[str] = (),
     notes: Sequence[str] = (),
@@ -271,7 +269,11 @@ def first_screen(labels: Sequence[str], results: Sequence[MetricResult]) -> Iter
 
 def _by_revision(labels: Sequence[str], results: Sequence[MetricResult]) -> Iterator[Table]:
     """For each metric, as many tables as its candidates need, each with the baseline first."""
-    headings = [(label, shorten(label, _LONGEST_LABEL)) for label in labels]
+    names = [shorten(label, _LONGEST_LABEL) for label in labels]
+    ends = [it if len(it) <= _LONGEST_LABEL else f"…{it[1 - _LONGEST_LABEL :]}" for it in labels]
+    # Labels that shorten alike may differ just before their ends.
+    names = max(names, ends, key=lambda it: len({*it}))
+    headings = [*zip(labels, names, strict=True)]
     number = max(1, _FIGURES_WIDTH // (max(len(name) for _, name in headings) + 2) - 1)
     for metric in _OF_MANY:
         of_metric = [it for it in results if it.metric.name == metric]
@@ -289,7 +291,9 @@ def _matrix(
     """A row for each scenario: the metrics of some revisions, and the interval of ``judged``."""
     scenarios = [*dict.fromkeys(it.scenario for it in results)]
     by_place = {(it.scenario, it.metric.name, it.revision): it for it in results}
-    baselines = {(it.scenario, it.metric.name): it.before for it in results if it.before}
+    # As in the bars: the baseline's mean over the most rounds; of ties, the first.
+    by_rounds = sorted(results, key=lambda it: -it.before.count if it.before else 0)
+    baselines = {(it.scenario, it.metric.name): it.before for it in reversed(by_rounds)}
     by_name = {it.metric.name: it.metric for it in results}
     first, columns = "scenario", list[Column]()
     for metric in (by_name[name] for name in metrics if name in by_name):
@@ -320,7 +324,7 @@ def _figures(
     """Cells in the colour, and if ``has_marks`` with the mark, of a certain change."""
     cells = []
     for text, result in zip(texts, results, strict=True):
-        mark = mark_of(result) if result and result.verdict in _CERTAIN else ""
+        mark = mark_of(result) if result and result.verdict in CERTAIN else ""
         figure = f"{text}{mark or ' '}" if has_marks else text
         cells.append(TextCell(text=figure, style=MARK_STYLES.get(mark, "")))
     return cells
@@ -337,7 +341,7 @@ def _interval(result: MetricResult | None) -> TextCell:
         text = "" if result.ratio.is_bound else format_range(result.ratio, whole=True)
         if text.startswith(("≤", "≥")):
             # "≥ 14× less" becomes "≥ 14×": the mark shows the direction.
-            text = " ".join(text.split()[:2]) if result.verdict in _CERTAIN else NOT_KNOWN
+            text = " ".join(text.split()[:2]) if result.verdict in CERTAIN else NOT_KNOWN
     return TextCell(text=f"{mark} {text}".rstrip(), style=MARK_STYLES.get(mark, ""))
 
 

@@ -24,6 +24,7 @@ _WHOLE = 9.95
 """From this value on, rounding to two significant digits leaves no digit after the point."""
 _UNITS: Mapping[str, Sequence[tuple[float, str, float]]] = {
     "second": ((0.1, "s", 1.0), (1e-4, "ms", 1e3), (0.0, "µs", 1e6)),
+    "core": ((0.0, "%", 100.0),),
     "byte": ((2**30, "GiB", 2**-30), (2**20, "MiB", 2**-20), (2**10, "KiB", 2**-10), (0, "B", 1)),
 }
 """For the unit of a metric, units to show: the least value, the name, and the factor of each."""

@@ -1,6 +1,6 @@
 """The formats of a gate's verdict: JSON, JUnit and Markdown."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +11,7 @@ from waitbench.analysis import results
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.results import Note, decisive
 from waitbench.analysis.rule import ALPHA
-from waitbench.model.errors import sanitize
+from waitbench.model.errors import ExitCode, sanitize
 from waitbench.reporting import forest, markdown, notes
 from waitbench.reporting.document import Table
 from waitbench.reporting.drawing import FAILURE
@@ -50,7 +50,7 @@ def junit(findings: Findings, verdict: GateVerdict) -> str:
     The suite has failures or errors if and only if the exit code is not 0. So an inconclusive
     answer is an error, or is skipped if inconclusive answers pass or another answer fails.
     """
-    is_skipped = verdict.inconclusive_passes or verdict.failures
+    is_skipped = verdict.exit_code is ExitCode.OK or verdict.failures
     tags = {"?": "skipped" if is_skipped else "error", FAILURE: "error"}
     suite = ElementTree.Element("testsuite", name="waitbench")
     advice = f"\nNext: {step}" if (step := next_step(findings)) else ""
@@ -84,7 +84,10 @@ def _cases(findings: Findings) -> Iterator[tuple[str, str, Note]]:
     notes_by_question = {(it.scenario, it.revision, it.criterion): it for it in findings.notes}
     for judgement in findings.judgements:
         place, question = judgement.scenario, (judgement.revision, str(judgement.criterion))
-        allowed = forest.allowed_of(judgement)
+        allowed, criterion = forest.allowed_of(judgement), judgement.criterion
+        if not criterion.limit:
+            # GitLab shows only one of several cases with the same name.
+            allowed += ", alone" * criterion.alone + ", each" * criterion.each
         name = f"{judgement.metric.title}, allowed {allowed} ({judgement.revision})"
         kind, level = _FAILS if judgement.fails else "", forest.mark_of(judgement)
         answer = Note(kind=kind, level=level, text=notes.sentence(judgement))
@@ -126,9 +129,10 @@ def _is_about_answers(note: Note) -> bool:
     return note.level in (FAILURE, "?") or bool(note.criterion)
 
 
-FORMATS: dict[str, Callable[[Findings, GateVerdict, Sequence[Table]], str]] = {
-    "json": lambda findings, verdict, _: formats.encode(VERDICT_NAME, as_json(findings, verdict)),
-    "xml": lambda findings, verdict, _: junit(findings, verdict),
-    "md": lambda findings, _, more: render_markdown(findings, more),
-}
-"""By the suffix of the file. Only Markdown has tables that are not part of the verdict."""
+def texts(findings: Findings, verdict: GateVerdict, more: Sequence[Table]) -> Mapping[str, str]:
+    """A verdict in each format, by the suffix of its file. Only Markdown has ``more`` tables."""
+    return {
+        "json": formats.encode(VERDICT_NAME, as_json(findings, verdict)),
+        "xml": junit(findings, verdict),
+        "md": render_markdown(findings, more),
+    }

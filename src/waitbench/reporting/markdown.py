@@ -28,8 +28,6 @@ def render_report(report: Report) -> str:
         if table.rows:
             lines += [*([""] if lines[-1] else []), *_table_lines(table), ""]
     lines += render_notes(note for note in report.notes if note.kind not in HEADLINES)
-    for _, link in report.links:
-        lines += ["", "```console", _one_line(link), "```"]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -56,12 +54,9 @@ def _table_lines(table: Table) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    text = _one_line(text).replace("&", "&amp;").replace("<", "&lt;")
+    text = sanitize(text).replace("\n", " ").strip()
+    text = text.replace("&", "&amp;").replace("<", "&lt;")
     return _AUTOLINKS.sub(r"\g<0><!-- -->", _MARKUP.sub(r"\\\g<0>", text))
-
-
-def _one_line(text: str) -> str:
-    return sanitize(text).replace("\n", " ").strip()
 
 
 def _line(cells: Sequence[str]) -> str:

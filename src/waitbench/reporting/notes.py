@@ -17,7 +17,7 @@ from waitbench.analysis.results import MetricResult, Note
 from waitbench.analysis.rule import NOT_WITHIN
 from waitbench.analysis.statistics import BELOW_RESOLUTION, SIDE_EFFECTS, Comparison
 from waitbench.model.run import BY_PROC, ENDED, INCOMPLETE, RESTARTED, SENT_AT_END
-from waitbench.model.verdicts import Estimate, GateStatus, Verdict
+from waitbench.model.verdicts import CERTAIN, PASSING, Estimate, GateStatus, Verdict
 from waitbench.reporting import forest
 from waitbench.reporting.document import grouped
 from waitbench.reporting.drawing import FAILURE, HOLDS, MARKS, NOT_COMPARED, WARNING
@@ -44,7 +44,6 @@ _LEAST_RISE_S = 5e-5
 """Smaller rises of lateness, start-up and shutdown are not mentioned."""
 _MOST_IN_FULL = 2
 """The most candidates with a line for each cost; if there are more, each has a single line."""
-_CERTAIN = {Verdict.SLOWER, Verdict.FASTER}
 _OF_WAITING = ("latency", "latency-p50", "wakeups", "syscalls")
 _STATUS_MARKS = {
     GateStatus.PASS: HOLDS,
@@ -52,10 +51,9 @@ _STATUS_MARKS = {
     GateStatus.INCONCLUSIVE: "?",
     GateStatus.NOT_MEASURED: WARNING,
 }
-_PASSING = (Verdict.FASTER, Verdict.WITHIN_MARGIN)
 _NOT_ASKED = {
     LOST: "the baseline supports it, this candidate does not",
-    UNSUPPORTED: "not asked, as the baseline does not support it",
+    UNSUPPORTED: "rises are not judged, as the baseline does not support it",
     ENDED: "not asked, as the worker ends there, which is allowed",
 }
 _REMEDIES = {
@@ -78,7 +76,9 @@ def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
         lines = [*_main_changes(group, is_brief=is_brief), *_other_rises(group, is_brief=is_brief)]
         if is_brief and lines:
             text = "; ".join(line.text for line in lines)
-            lines = [_note(CHANGE, text, lines[0].level, count=len(group))]
+            rises = [line for line in lines if line.level == MARKS[Verdict.SLOWER]]
+            kind = WORSE if any(line.kind == WORSE for line in rises) else CHANGE
+            lines = [_note(kind, text, (rises or lines)[0].level, count=len(group))]
         prefix = f"{label}: " if labels[1:] else ""
         for line in lines:
             yield replace(line, text=f"{prefix}{line.text}", revision=label)
@@ -92,7 +92,7 @@ def _main_changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterato
     is_less = {it.scenario for it in results if it.judged and it.verdict is Verdict.FASTER}
     for name in names:
         group = [it for it in results if it.metric.name == name]
-        is_certain = any(it.verdict in _CERTAIN for it in group)
+        is_certain = any(it.verdict in CERTAIN for it in group)
         if not group or (is_brief and name == "system" and not is_certain):
             continue
         risen = [it for it in group if it.verdict is Verdict.SLOWER]
@@ -286,8 +286,9 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     text = f"{verdict.outcome.value.upper()}: {_headline(verdict)}"
     yield _note(OUTCOME, text, _STATUS_MARKS[verdict.outcome], count=total)
     yield from failures(verdict.failed_runs)
-    # After a failure, open questions do not matter.
-    unsettled = [answer for answer in answers if _why_open(answer) and not verdict.failures]
+    # After a failure of a revision, its open questions do not matter.
+    failed = {answer.revision for answer in verdict.failures}
+    unsettled = [it for it in answers if _why_open(it) and it.revision not in failed]
     by_reason = grouped(unsettled, lambda it: (it.revision, it.scenario, _why_open(it)))
     for answer in answers:
         kind, level, text = _remark(answer)
@@ -300,13 +301,12 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
                 kind, text, level, scenario=answer.scenario, revision=answer.revision,
                 criterion=str(answer.criterion), count=answer.rounds,
             )  # fmt: skip
-    if verdict.failures and (left := verdict.answers(Verdict.INCONCLUSIVE)):
-        text = (
-            f"{len(left)} of {total} questions have no certain answer: the gate stops early after "
-            "a failure"
-        )
-        yield _note("unfinished", text, "?", count=len(left))
-    holding = sum(answer.verdict in _PASSING for answer in answers)
+    reasons = {True: "have no certain answer: the gate stops early after a failure", False: "open"}
+    for has_failed, why in reasons.items() if failed else ():
+        left = verdict.answers(Verdict.INCONCLUSIVE)
+        if count := sum((it.revision in failed) is has_failed for it in left):
+            yield _note("unfinished", f"{count} of {total} questions {why}", "?", count=count)
+    holding = sum(answer.verdict in PASSING for answer in answers)
     if 0 < holding < total:
         yield _note("holds", f"{holding} of {total} questions hold", HOLDS, count=holding)
     for place, why in verdict.not_asked:
@@ -333,6 +333,7 @@ def _headline(verdict: GateVerdict) -> str:
     lost = [place for place, why in verdict.not_asked if why == LOST]
     reasons = [
         f"{len(unsettled)} of {questions} open" if unsettled else "",
+        "no round was complete" if unsettled and not any(it.rounds for it in answers) else "",
         f"{len(lacking)} of {questions} not measured" if lacking else "",
         f"{format_count(runs, 'run', 'runs')} failed" if runs else "",
         *(f"{place} is not supported any more" for place in lost[:1]),

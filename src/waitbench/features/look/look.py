@@ -72,6 +72,8 @@ def look(
     criteria, running = read_limits(limits), [observe.find(target) for target in targets]
     if len(running) > 2 or (running[1:] and running[0].pids & running[1].pids):
         raise UsageError("Name one target, or two that have no process in common.")
+    if as_json and (times > 1 or price):
+        raise UsageError("--json reports the cost of one worker: leave out --times and --price.")
     decision = judge(running, criteria, seconds or LONGEST_S) if criteria or running[1:] else None
     totals = decision.totals if decision else [observe.observe(running[0], seconds or _DEFAULT_S)]
     code = decision.exit_code if decision else ExitCode.OK

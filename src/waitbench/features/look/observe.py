@@ -64,8 +64,7 @@ def sum_of(parts: Collection[Observed], name: str = "in all") -> Observed:
     memory = [part.memory_bytes for part in parts if part.memory_bytes is not None]
     return Observed(
         name=name,
-        wakeups_per_s=sum(part.wakeups_per_s for part in parts),
-        cores=sum(part.cores for part in parts),
+        **vars(Cost.total(parts)),
         syscalls_per_s=sum(calls) if calls else None,
         memory_bytes=sum(memory) if len(memory) == len(parts) else None,
         parts=_busiest_first(parts),
