@@ -282,3 +282,18 @@ def test_it_is_not_given_up_for_rounds_that_only_the_candidate_can_have_disturbe
     after_the_candidate = range(1, 20, 2)
     assert not gate.is_too_disturbed([disturb(record, *after_the_candidate, 2)])
     assert gate.is_too_disturbed([disturb(record, *range(1, 21))])
+
+
+def test_a_gate_without_any_round_does_not_pass_even_if_inconclusive_answers_do() -> None:
+    record = make_record({"a": [], "b": []})
+    verdict = gate.conclude([record], CRITERIA, inconclusive_passes=True)
+    assert verdict.judgements
+    assert (verdict.outcome, verdict.exit_code) == (GateStatus.NOT_MEASURED, ExitCode.FAILED)
+
+
+def test_a_share_of_disturbed_rounds_just_above_half_is_not_rounded_down() -> None:
+    first, second = (record_of(SAME[:12], SAME[11::-1], name) for name in "ab")
+    disturb(first, *range(1, 7))
+    disturb(second, *range(1, 8))
+    (judgement,) = gate.conclude([first, second], parse(["cpu:10%"], METRICS)).judgements
+    assert (judgement.verdict, judgement.disturbed) == (Verdict.INCONCLUSIVE, 6.5)

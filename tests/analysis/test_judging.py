@@ -14,7 +14,7 @@ from waitbench.analysis import judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement, make_questions
 from waitbench.analysis.rule import RULE, signed_rank_interval
-from waitbench.model.metrics import BY_NAME, METRICS, STOP
+from waitbench.model.metrics import BY_NAME, METRICS, OWN, STOP, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import CONCURRENT, WARM_UP
 from waitbench.model.scenario import Topology
@@ -147,6 +147,24 @@ def test_what_rises_from_nothing_fails() -> None:
     assert judge(record)[0].fails
     assert judge(record, criteria=[replace(SYSTEM, allowance=0.5)])[0].fails
     assert not judge(record, criteria=[replace(SYSTEM, allowance=2.0)])[0].fails
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.0, 1.0), (0.1, 0.9)])
+def test_a_count_that_a_worker_file_declares_fails_below_one(before: float, after: float) -> None:
+    dropped = Metric("dropped", f"{OWN}dropped", "count", "dropped")
+    sides = {
+        label: [{dropped.key: count}] * FIRST for label, count in (("a", before), ("b", after))
+    }
+    record = specify(make_record(sides), metrics=(*METRICS, dropped))
+    criterion = parse(["dropped:10%"], [dropped])
+    assert judge(record, criteria=criterion)[0].fails
+
+
+def test_one_restart_in_each_run_fails_where_there_was_none() -> None:
+    restarts = Metric("restarts", "processes_replaced", "count", "restarts")
+    sides = {label: [{restarts.key: count}] * FIRST for label, count in (("a", 0.0), ("b", 1.0))}
+    record = specify(make_record(sides), metrics=(*METRICS, restarts))
+    assert judge(record, criteria=parse(["restarts:10%"], [restarts]))[0].fails
 
 
 STEADY = BY_NAME["idle"]

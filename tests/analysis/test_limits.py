@@ -7,17 +7,19 @@ from typing import cast
 
 import numpy as np
 import pytest
+from msgspec import structs
 from numpy.typing import ArrayLike
 
 from tests.criteria import parse
-from tests.records import make_record, specify, times
+from tests.records import make_record, outcome, specify, times
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import Acceptance
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import make_questions
 from waitbench.analysis.rule import RULE, RuleResult, judge_limit
-from waitbench.model.metrics import METRICS, WINDOW, Metric
+from waitbench.model.metrics import MEMORY, METRICS, STOP, WINDOW, Metric
 from waitbench.model.record import ScenarioResults
+from waitbench.model.run import NOT_SUPPORTED
 from waitbench.model.verdicts import GateStatus, Verdict
 
 HALF_PERCENT = "limit idle:0.5%"
@@ -151,3 +153,17 @@ def test_a_limit_is_not_accepted_for_a_time() -> None:
     criteria = parse([HALF_PERCENT], METRICS)
     (answer,) = gate.judge_all([of_shares(a=0.009)], criteria, acceptances=[acceptance])
     assert answer.fails
+
+
+def test_a_limit_is_judged_where_the_baseline_is_not_supported() -> None:
+    record = of_shares(a=0.004, b=0.9)
+    record.measurements = record.of("b")
+    record.add(outcome("a", 0, NOT_SUPPORTED))
+    verdict = verdict_of(record, "idle:10%", HALF_PERCENT)
+    assert [(str(it.criterion), it.fails) for it in verdict.judgements] == [(HALF_PERCENT, True)]
+    # Copies of a worker may share memory: rounds of the baseline, if there are any, would show it.
+    memory = [structs.replace(it, metrics={"memory_proportional": 9e7}) for it in record.of("b")]
+    record.measurements = memory
+    specify(record, metrics=(*METRICS, MEMORY, STOP))
+    (judged,) = gate.conclude([record], parse(["limit memory:80MB"], (MEMORY,))).judgements
+    assert judged.fails

@@ -11,7 +11,6 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.rounds import (
     concurrent_rounds_understate,
     is_confirmed,
-    metric_changed_by_concurrency,
     why_interleaved,
 )
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Metric
@@ -36,7 +35,7 @@ def rounds(metric: Metric, in_turn: Sequence[Pair], at_once: Sequence[Pair]) -> 
 
 
 def found(record: ScenarioResults) -> str:
-    return metric_changed_by_concurrency(record, DEFAULTS)
+    return why_interleaved(record, DEFAULTS).partition(" differs")[0]
 
 
 def times(pair: Pair, *factors: float) -> list[Pair]:

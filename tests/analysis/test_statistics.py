@@ -150,12 +150,12 @@ def test_without_a_round_in_common_there_are_no_figures_but_no_error() -> None:
     ("name", "before", "after", "ratio"),
     [
         ("wakeups", 0.0, 30.0, 6.0),
-        ("items", 0.0, 1.0, 1.0),
-        ("items", 0.0, 4.0, 4.0),
+        ("items", 0.0, 1.0, 2.0),
+        ("items", 0.0, 4.0, 8.0),
         ("polls-per-item", 0.0, 0.02, 2.0),
     ],
 )
-def test_a_count_of_nothing_against_one_is_no_rise(
+def test_a_count_below_the_resolution_counts_as_the_resolution(
     name: str, before: float, after: float, ratio: float
 ) -> None:
     key = BY_NAME[name].key

@@ -261,6 +261,16 @@ def test_a_scenario_with_one_revision_left_stops_and_the_other_scenario_goes_on(
     assert len(records["two"].of("b")) == 9
 
 
+def test_a_candidate_goes_on_where_the_baseline_is_not_supported() -> None:
+    """Only limits are asked about there."""
+
+    def lack(planned: PlannedRun, before: int) -> Result:
+        return failing(NOT_SUPPORTED)(planned, before) if planned.label == "a" else good(planned)
+
+    records = run_until(Made(lack), lambda record: len(record.of("b")) >= 9, 30, 1e9, ("one",))
+    assert len(records["one"].of("b")) == 9
+
+
 def test_one_group_comes_after_the_other_and_none_takes_more_than_its_share(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

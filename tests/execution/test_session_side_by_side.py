@@ -363,7 +363,8 @@ def test_a_first_batch_whose_workers_grow_busy_after_a_second_is_repeated_in_tur
 
 
 def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
-    made = giving(lambda _run: {"cpu_share_idle": 0.02, "service_cpu_idle": 6.0 * 0.06})
+    costs = {"cpu_share_idle": 0.02, "service_cpu_idle": 6.0 * 0.06, "time_window": 6.0}
+    made = giving(lambda _run: costs)
     measured(made, rounds=5, guided=False)
     # With these it uses 0.08 cores: three rounds at once are possible, four are not.
     assert concurrent_rounds(made) == [[2, 3], [4, 5]]

@@ -81,6 +81,8 @@ def test_limits_of_a_file_give_way_to_those_that_are_typed(tmp_path: Path) -> No
 
     assert limits() == ["limit idle:0.5 %", "limit memory:80MB"]
     assert limits("idle:1%") == ["limit idle:1%", "limit memory:80MB"]
+    assert limits(" share:1%") == ["limit share:1%", "limit memory:80MB"]
+    assert limits("idle:200ms") == ["limit idle:200ms", "limit memory:80MB"]
     assert limits(with_limits_of_file=False) == []
     wrong = read(worker(tmp_path, '[limits]\ncpu = "5 parsecs"\n'))
     with pytest.raises(UsageError, match=r"mine.toml', \[limits\]: --limit 'cpu:5 parsecs': a lim"):

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Context, Decimal
 from enum import Enum
 from fnmatch import fnmatchcase
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -65,8 +65,7 @@ class Limit:
             value = run.cost(metric)
             # 0 stays 0 per second, even if the length of the window is unknown.
             if value and self.by_second:
-                window_s = record.window_s(run)
-                value = value / window_s if window_s else None
+                value = value / run.window_s if run.window_s else None
             if value is not None:
                 pairs[run.round] = (self.most, value)
         return pairs
@@ -154,19 +153,8 @@ def _format_exactly(value: float, unit: Decimal) -> str:
 _MIB = 2.0**20
 
 
-def _rise(
-    scope: Scope,
-    name: str,
-    margin: float,
-    allowance: float = 0.0,
-    *,
-    each: bool = False,
-    by_launcher: bool | None = None,
-) -> Criterion:
-    return Criterion(
-        metric=BY_NAME[name], margin=margin, allowance=allowance, each=each, scope=scope,
-        by_launcher=by_launcher,
-    )  # fmt: skip
+def _rise(scope: Scope, name: str, margin: float, allowance: float = 0.0, **more: Any) -> Criterion:
+    return Criterion(metric=BY_NAME[name], margin=margin, allowance=allowance, scope=scope, **more)
 
 
 DEFAULTS = (

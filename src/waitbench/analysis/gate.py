@@ -60,7 +60,9 @@ class GateVerdict:
         """A certain failure takes precedence over missing data."""
         if self.failures:
             return GateStatus.FAIL
-        is_lacking = self.answers(Verdict.NOT_MEASURED) or not self.judgements
+        is_lacking = self.answers(Verdict.NOT_MEASURED) or not any(
+            answer.rounds for answer in self.judgements
+        )
         if is_lacking or self.failed_runs or any(why == LOST for _, why in self.not_asked):
             return GateStatus.NOT_MEASURED
         return GateStatus.INCONCLUSIVE if self.answers(Verdict.INCONCLUSIVE) else GateStatus.PASS

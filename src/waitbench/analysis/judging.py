@@ -27,9 +27,9 @@ from waitbench.analysis.rule import (
 )
 from waitbench.model.metrics import CHANGED_BY_SHARING, OTHER_CPU, STOP, Metric
 from waitbench.model.record import ScenarioResults
-from waitbench.model.verdicts import Estimate, Verdict
+from waitbench.model.scenario import LAUNCHER, RATE
+from waitbench.model.verdicts import PASSING, Estimate, Verdict
 
-_PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
 _SINGLE_SCENARIO_MARGIN = 0.15
 """The least margin for times of a single scenario: smaller rises need too many rounds."""
 _ALLOWANCES = {20: {"wakeups": 2.0, "syscalls": 5.0}, 100: {"wakeups": 5.0, "syscalls": 5.0}}
@@ -38,6 +38,8 @@ _ALLOWANCES = {20: {"wakeups": 2.0, "syscalls": 5.0}, 100: {"wakeups": 5.0, "sys
 The number of timers that expire in a window varies by chance, then by more than 5 %."""
 _SMALL_IDLE_S, _SMALL_IDLE_MARGIN = 2e-3, 0.25
 """The least margin of a single scenario below this idle CPU, as equal workers differ by more."""
+_FEWEST_MESSAGES = 100
+"""With fewer in a window, p99 of their lateness is not asked about by default."""
 _DOUBLED = {"time_cpu_idle": 1e-3, "wakeups": 3.0}
 """Costs that a warm-up shows have doubled if they exceed twice the baseline's by this."""
 
@@ -58,7 +60,7 @@ class Judgement(MetricResult):
     judged: bool = True
     cost_ratio: Estimate | None = None
     """The ratio of the whole cost, if the metric is a component of a cost."""
-    disturbed: int = 0
+    disturbed: float = 0.0
     """The number of disturbed rounds, averaged over scenarios."""
     why_given_up: str | None = None
     """Why there will be no more rounds: runs fail, or lack the metric."""
@@ -224,15 +226,17 @@ def _applies(criterion: Criterion, record: ScenarioResults, label: str) -> bool:
     baseline, *candidates = record.context.labels
     judged = candidates or ([baseline] if criterion.limit else [])
     keys = {metric.key for metric in record.metrics}
-    # A worker of a worker file gets a single message, so its p99 of lateness is the median.
-    is_duplicate = criterion in DEFAULTS and criterion.metric.name == "latency" and STOP.key in keys
+    rate, window_s = (float(record.spec.parameters.get(name, 0)) for name in (RATE, "window"))
+    # A worker of a worker file gets one message, or some at a rate: p99 of a few is their maximum.
+    is_of_few = STOP.key in keys and rate * window_s < _FEWEST_MESSAGES
+    needed = (label,) if criterion.limit else (baseline, label)
     return (
         label in judged
-        and record.unable.isdisjoint((baseline, label))
+        and record.unable.isdisjoint(needed)
         and criterion.metric.key in keys
         and criterion.scope.covers(record.spec)
-        and criterion.by_launcher in (None, record.by_launcher)
-        and not is_duplicate
+        and criterion.by_launcher in (None, record.topology.kind == LAUNCHER)
+        and not (criterion in DEFAULTS and criterion.metric.name == "latency" and is_of_few)
     )
 
 
@@ -270,7 +274,7 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
         question,
         **vars(result),
         cost_ratio=cost_ratio,
-        disturbed=round(disturbed / len(records)),
+        disturbed=disturbed / len(records),
         why_given_up=why_given_up,
         missed=missed,
         why_not=not_within(missed.within) if missed else "",
@@ -291,7 +295,10 @@ def _awaits_turn(question: Judgement) -> bool:
     return question.metric.name in CHANGED_BY_SHARING and any(
         not is_confirmed(record, question.revision, question.criterion)
         for record in question.records
-        if record.rounds and STOP in record.metrics
+        # Without runs of the baseline, runs take turns.
+        if record.rounds
+        and STOP in record.metrics
+        and record.context.labels[0] not in record.unable
     )
 
 
@@ -349,8 +356,8 @@ def _apply_rule(
             alpha=rule.alpha_fail,
         )
         cost_ratio = cost_result.ratio
-        has_fallen = cost_result.verdict in _PASSES
-        if result.verdict not in _PASSES and has_fallen and not _is_unresponsive(question):
+        has_fallen = cost_result.verdict in PASSING
+        if result.verdict not in PASSING and has_fallen and not _is_unresponsive(question):
             result = replace(result, verdict=Verdict.EXPLAINED)
     if missed and missed.p_value_of_rise <= alpha:
         result = replace(result, verdict=Verdict.SLOWER)

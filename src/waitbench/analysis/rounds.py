@@ -27,7 +27,7 @@ CostPairs = Sequence[tuple[float, float]]
 """Costs of the baseline and of a candidate."""
 
 
-def mostly_disturbed(disturbed: int, rounds: int) -> bool:
+def mostly_disturbed(disturbed: float, rounds: int) -> bool:
     """Whether so many rounds were disturbed that only a failure counts."""
     return disturbed > rounds / 2
 
@@ -51,13 +51,24 @@ def by_round(
 def why_interleaved(record: ScenarioResults, criteria: Sequence[Criterion]) -> str:
     """Why rounds must take turns, as concurrent costs may be too low; empty if none must.
 
-    ``criteria`` are those whose costs concurrent rounds may change.
+    ``criteria`` are those whose costs concurrent rounds may change. Warm-ups are the interleaved
+    round while there is no other. A metric is skipped if its cost exceeds the allowed cost in each
+    round, as it fails with both kinds.
     """
     for criterion in criteria:
-        if criterion.limit and _lacks_room(record, criterion):
-            return f"{criterion.metric.title} exceeds half of its limit"
-    title = metric_changed_by_concurrency(record, criteria)
-    return f"{title} differs from that of rounds one run at a time" if title else ""
+        metric = criterion.metric
+        if criterion.limit:
+            if _lacks_room(record, criterion):
+                return f"{metric.title} exceeds half of its limit"
+            continue
+        if not criterion.scope.covers(record.spec):
+            continue
+        for label in record.context.labels[1:]:
+            interleaved, concurrent = _by_kind(record, label, metric)
+            interleaved = interleaved or _by_kind(record.of_warm_ups, label, metric)[0]
+            if _differ(interleaved, concurrent, criterion):
+                return f"{metric.title} differs from that of rounds one run at a time"
+    return ""
 
 
 def _lacks_room(record: ScenarioResults, criterion: Criterion) -> bool:
@@ -77,25 +88,6 @@ def _lacks_room(record: ScenarioResults, criterion: Criterion) -> bool:
         if max([*interleaved, median(shares.values() or [0.0])]) > _MOST_OF_LIMIT:
             return True
     return False
-
-
-def metric_changed_by_concurrency(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
-    """The title of the first metric whose ratios certainly differ between both kinds of rounds.
-
-    Empty if there is none. Warm-ups are the interleaved round while there is no other. A metric is
-    skipped if its cost exceeds the allowed cost in each round, as it fails with both kinds.
-    """
-    for criterion in criteria:
-        metric = criterion.metric
-        is_of_machine = metric.key.startswith("machine_")
-        if criterion.limit or is_of_machine or not criterion.scope.covers(record.spec):
-            continue
-        for label in record.context.labels[1:]:
-            interleaved, concurrent = _by_kind(record, label, metric)
-            interleaved = interleaved or _by_kind(record.of_warm_ups, label, metric)[0]
-            if _differ(interleaved, concurrent, criterion):
-                return metric.title
-    return ""
 
 
 def is_confirmed(record: ScenarioResults, label: str, criterion: Criterion) -> bool:

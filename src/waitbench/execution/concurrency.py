@@ -76,7 +76,7 @@ class Concurrency:
         baseline = runs_of_baseline(record) if scenario.is_staggered else record.of(labels[0])
         if _starts_compete(scenario):
             bounds.append(lanes(baseline) // len(labels))
-        used = [cores_of(run, scenario) for run in baseline]
+        used = [cores_of(run) for run in baseline]
         is_too_busy_to_double = bool(used) and cpus <= 2 * min(used) < math.inf
         if used and not (is_too_busy_to_double and scenario.large_changes_only):
             held = max(run.metrics.get(MEMORY.key, 0.0) for run in baseline)
@@ -85,7 +85,7 @@ class Concurrency:
         else:
             bounds.append(1)
         if complete == [WARM_UP] and not record.rounds:
-            warm_ups_use = sum(cores_of(run, scenario) for run in record.warm_ups)
+            warm_ups_use = sum(cores_of(run) for run in record.warm_ups)
             bounds.append(WARM_UPS_SHARE * cpus / max(warm_ups_use, 1e-9))
         most = int(min(bounds))
         return most if most >= scenario.fewest_concurrent_rounds else 0
@@ -203,11 +203,10 @@ def _marked_concurrent(run: Measurement, most_other_s: float) -> Measurement:
     return structs.replace(run, metrics=metrics, marks=(*run.marks, CONCURRENT))
 
 
-def cores_of(run: Measurement, scenario: Scenario) -> float:
+def cores_of(run: Measurement) -> float:
     """Returns how many CPUs a run used in its window, with services; infinite if unknown."""
-    services_s = run.metrics.get("service_cpu_idle", 0.0)
-    window_s = run.metrics.get(WINDOW) or float(scenario.parameters.get("window", math.inf))
-    return run.metrics.get("cpu_share_idle", math.inf) + services_s / window_s
+    services = run.metrics.get("service_cpu_idle", 0.0) / (run.window_s or math.inf)
+    return run.metrics.get("cpu_share_idle", math.inf) + services
 
 
 def _takes_turns(record: ScenarioResults) -> bool:

@@ -223,10 +223,10 @@ class Session:
         return {number: lacking for number, lacking in left.items() if lacking}
 
     def _is_comparable(self, record: ScenarioResults) -> bool:
-        """Whether the baseline, and a candidate if there are any, still get runs."""
+        """Whether a candidate gets more runs, and the baseline, unless that cannot run it."""
         labels = record.context.labels
         baseline, *candidates = (not self._is_given_up(record, label) for label in labels)
-        return baseline and (any(candidates) or not candidates)
+        return (baseline or labels[0] in record.unable) and (any(candidates) or not candidates)
 
     def _is_given_up(self, record: ScenarioResults, label: str) -> bool:
         """Whether a revision gets no more runs of a scenario.
@@ -378,7 +378,7 @@ class Session:
         usual_s = USUAL_TOLERATED * (self._usual_cores or 0.0) * (time.monotonic() - begun)
         rounds, marked = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
         cores = [
-            concurrency.cores_of(it, run.scenario)
+            concurrency.cores_of(it)
             for run, it in results
             if isinstance(it, Measurement) and it.label == self._record(run).context.labels[0]
         ]

@@ -51,9 +51,8 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     def resolution(self) -> float:
         """The smallest value that ratios are taken of; lower values count as this one.
 
-        CPU time below 1 ms is noise. Most kernels sample its split into user and system time at
-        ticks of 4 ms. That of memory growth is 64 KiB a minute, and of counts 5 if they are
-        components of a cost, such as wake-ups, 0.01 if they are per item, and else 1.
+        CPU time below 1 ms is noise, and most kernels sample its split at ticks of 4 ms. For most
+        counts, 0.5 tells 0 from 1.
         """
         if self.key == MEMORY_GROWTH:
             return 2.0**16
@@ -63,9 +62,9 @@ class Metric(Struct, frozen=True, omit_defaults=True):
             return 1e-3
         if self.unit != "count":
             return 1e-9
-        if "_per_" in self.key:
+        if self.is_declared or "_per_" in self.key:
             return 1e-2
-        return 5.0 if self.explains else 1.0
+        return 5.0 if self.explains else 0.5
 
 
 # Keys of metrics.

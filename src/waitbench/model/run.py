@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from waitbench.model.metrics import CENSORED, STOP, Count, Metric, Quantity
+from waitbench.model.metrics import CENSORED, STOP, WINDOW, Count, Metric, Quantity
 from waitbench.model.scenario import Scenario
 
 WARM_UP = 0
@@ -90,6 +90,14 @@ class Measurement(
         return any(
             lack.more_than is not None for key, lack in self.incomplete.items() if key != STOP.key
         )
+
+    @property
+    def window_s(self) -> float | None:
+        """The length of its window; ``None`` if unknown."""
+        if WINDOW in self.metrics:
+            return self.metrics[WINDOW]
+        idle_s, cores = (self.metrics.get(key) for key in ("time_cpu_idle", "cpu_share_idle"))
+        return idle_s / cores if idle_s and cores else None
 
     def cost(self, metric: Metric) -> float | None:
         """The value of a metric; ``CENSORED`` if it exceeds a time limit, ``None`` if unknown."""

@@ -24,6 +24,10 @@ class Verdict(str, Enum):
     """No data: runs failed, or lack the metric."""
 
 
+CERTAIN = (Verdict.FASTER, Verdict.SLOWER)
+PASSING = (Verdict.FASTER, Verdict.WITHIN_MARGIN)
+
+
 class GateStatus(str, Enum):
     """The result of the gate. If several apply, the first in this order is the result."""
 

@@ -253,8 +253,13 @@ def read_criteria(
     criteria += [parse_limit(text, metrics) for text in limits]
     in_file = _limits_of(worker, metrics) if worker else {}
     if with_limits_of_file:
-        typed = {text.partition(":")[0] for text in limits}
-        criteria += [criterion for name, criterion in in_file.items() if name not in typed]
+        typed = {text.partition(":")[0].strip() for text in limits}
+        measured = {criterion.metric for criterion in criteria if criterion.limit}
+        criteria += [
+            criterion
+            for name, criterion in in_file.items()
+            if name not in typed and criterion.metric not in measured
+        ]
     return tuple(dict.fromkeys(criteria))
 
 

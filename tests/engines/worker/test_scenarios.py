@@ -14,7 +14,7 @@ from waitbench.engines.base import Service
 from waitbench.engines.worker import metrics, services_of, worker_config
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
-from waitbench.model.placeholders import Site
+from waitbench.model.launch import Site
 from waitbench.model.record import ScenarioResults
 from waitbench.model.worker import MetricTable, WorkerFile
 
@@ -239,3 +239,17 @@ def test_a_rate_makes_one_more_scenario_that_can_be_set_and_takes_turns(tmp_path
     assert rates == [0.0, 4.5]
     with pytest.raises(UsageError, match=r"poke\.rate: does not go with \[scenarios\.NAME\]"):
         read(tmp_path, "command = '{revision}'\n[poke]\ncommand = 'true'\nrate = 2\n[scenarios.a]")
+
+
+def test_a_gate_asks_for_p99_of_lateness_where_messages_come_at_a_rate(tmp_path: Path) -> None:
+    worker = read(tmp_path, "command = '{revision}'\n[poke]\ncommand = 'true'\nrate = 10\n")
+    records = [ScenarioResults(spec=it, context=context(["a", "b"])) for it in scenarios_of(worker)]
+    questions = make_questions(records, DEFAULTS)
+    scenarios = {it.criterion.metric.name: it.scenarios for it in questions}
+    assert scenarios["latency"] == ("mine-at-rate",)
+    assert scenarios["latency-p50"] == ("mine", "mine-at-rate")
+
+
+def test_a_negative_figure_is_refused_as_no_ratio_is_possible(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"its dropped in \{metrics\} is negative"):
+        read_values(tmp_path, '{"dropped": -1}\n', {"dropped": MetricTable()})
