@@ -224,3 +224,10 @@ def test_the_gate_is_not_said_to_stop_early_for_a_revision_that_did_not_fail() -
     assert [it.revision for it in verdict.failures] == ["c"]
     texts = [note.text for note in findings([statistics.compare(record)], verdict).notes]
     assert not [text for text in texts if "stops early" in text]
+
+
+def test_without_a_comparison_nothing_is_said_of_other_costs() -> None:
+    usual = {BY_NAME["cpu"].key: 1.0, BY_NAME["latency"].key: 0.01}
+    lost = make_record({"old": [usual] * 3, "new": []})
+    texts = [note.text for note in findings([statistics.compare(lost)]).notes]
+    assert not [text for text in texts if "got worse" in text]

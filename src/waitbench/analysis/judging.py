@@ -229,10 +229,9 @@ def _applies(criterion: Criterion, record: ScenarioResults, label: str) -> bool:
     rate, window_s = (float(record.spec.parameters.get(name, 0)) for name in (RATE, "window"))
     # A worker of a worker file gets one message, or some at a rate: p99 of a few is their maximum.
     is_of_few = STOP.key in keys and rate * window_s < _FEWEST_MESSAGES
-    needed = (label,) if criterion.limit else (baseline, label)
     return (
         label in judged
-        and record.unable.isdisjoint(needed)
+        and record.unable.isdisjoint((label,) if criterion.limit else (baseline, label))
         and criterion.metric.key in keys
         and criterion.scope.covers(record.spec)
         and criterion.by_launcher in (None, record.topology.kind == LAUNCHER)

@@ -30,8 +30,7 @@ Examples:
   ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
 """ + "".join(f"  {kind.EXAMPLE}\n" for kind in extensions() if kind.EXAMPLE)
 
-ROUNDS, GATE_ROUNDS = 5, RULE.analyses[-1]
-GATE_BUDGET_S = 1800
+ROUNDS, GATE_ROUNDS, GATE_BUDGET_S = 5, RULE.analyses[-1], 1800
 
 
 @partial(options.with_request_options, extensions=extensions())

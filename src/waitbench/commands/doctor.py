@@ -80,11 +80,10 @@ def _requirements(cache: Cache) -> Iterator[Requirement]:
         "explain a cost.",
         counted.remedy,
     )
-    has_schedstat = proc.has_schedstat()
     yield Requirement(
         "threads' CPU",
-        "can be read" if has_schedstat else "no /proc/<pid>/schedstat",
-        has_schedstat,
+        "can be read" if proc.has_schedstat() else "no /proc/<pid>/schedstat",
+        proc.has_schedstat(),
         "No thread's wake-ups and CPU can be observed.",
     )
     reading = CpuTimes.now()

@@ -178,7 +178,7 @@ def _other_rises(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator
     """Certain rises of other costs, each with the scenario of the largest rise."""
     others = [it for it in results if it.metric.name in SIDE_EFFECTS and not it.judged]
     others = [it for it in others if it.waits or it.metric.name not in _OF_WAITING]
-    texts = []
+    compared, texts = [it for it in others if it.verdict is not None], []
     for title, risen in grouped(filter(_is_rise, others), lambda it: it.metric.title).items():
         largest = max(risen, key=lambda it: it.ratio.value if it.ratio else 0)
         more = f" and {len(risen) - 1} more" if risen[1:] else ""
@@ -187,8 +187,7 @@ def _other_rises(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator
     if texts:
         level, text = MARKS[Verdict.SLOWER], f"worse: {'; '.join(texts)}"
         yield _note(WORSE, text, level, count=len(texts))
-    elif others and not is_brief and not any(NOT_WITHIN in it.why_not for it in others):
-        compared = [it for it in others if it.verdict is not None]
+    elif compared and not is_brief and not any(NOT_WITHIN in it.why_not for it in others):
         unclear = [it for it in compared if it.verdict is Verdict.INCONCLUSIVE]
         titles = ", ".join(dict.fromkeys(it.metric.title for it in unclear or compared))
         verdict = Verdict.INCONCLUSIVE if unclear else Verdict.WITHIN_MARGIN
