@@ -1,13 +1,21 @@
 """Builds by cargo: what they lack, and that they really compile."""
 
+import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from tests.engines.worker.reading import read
+from tests.histories import Upstream, at
 from waitbench.engines import cargo
 from waitbench.engines.cargo import supports_python
+from waitbench.engines.worker import WorkerFileEngine
+from waitbench.environments import virtualenvs
+from waitbench.environments.virtualenvs import EnvironmentBuilder
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import Interpreter, Toolchain
+from waitbench.model.revision import Interpreter, SourceTree, Toolchain
+from waitbench.system.paths import Cache
 
 RUST = Toolchain("rustc 1.86.0 (05f9846f8 2025-03-31)", "", "stable")
 
@@ -93,6 +101,31 @@ def test_without_rustup_it_is_what_there_is(machine: dict[tuple[str, ...], str])
     )
     machine.clear()
     assert cargo.choose_toolchain().compiler == cargo.NONE
+
+
+def test_sources_with_rust_are_built_by_one_toolchain_in_any_package(
+    tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream, variables = Upstream(tmp_path / "upstream"), list[dict[str, str]]()
+
+    def run(_command: object, _log: object, more_variables: object = None, **_: object) -> None:
+        if isinstance(more_variables, dict):
+            variables.append(more_variables)
+
+    monkeypatch.setattr(cargo, "choose_toolchain", lambda: RUST)
+    monkeypatch.setattr(virtualenvs, "run_logged", run)
+    worker = WorkerFileEngine(read(tmp_path, "package = 'x'\ncommand = 'x'\n"))
+    builder = EnvironmentBuilder(engine=worker, cache=cache)
+    for path, toolchain in (("setup.py", None), ("Cargo.toml", RUST.name)):
+        commit = upstream.commit(path, path, "")
+        spec = replace(
+            at(commit),
+            python=Interpreter(sys.executable, "3.11.7"),
+            source_tree=SourceTree(upstream.folder, commit),
+        )
+        with pytest.raises(HarnessError, match="without a wheel"):
+            builder.build_wheels([spec])
+        assert variables[-1].get(cargo.VARIABLE) == toolchain
 
 
 def supported(files: dict[str, str]) -> list[str]:

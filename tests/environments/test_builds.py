@@ -12,13 +12,14 @@ from tests.engines.worker.reading import read
 from tests.histories import Upstream
 from tests.waiting import until
 from waitbench.engines.worker import WorkerFileEngine
-from waitbench.environments import ranges, uv
+from waitbench.environments import builds, ranges, uv
 from waitbench.environments.origins import OriginResolver
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
 from waitbench.environments.virtualenvs import EnvironmentBuilder
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Environment, Interpreter
+from waitbench.system import files
 from waitbench.system.paths import Cache
 
 COUNTED = "cd {here}; echo {revision} >> built; echo {revision} > {prefix}/product"
@@ -82,6 +83,25 @@ def test_a_revision_is_built_once_until_what_determines_it_changes(
     assert len(built(tmp_path)) == 3, "a file that it names has changed"
     make(f"{script}; true", "1.0")
     assert len(built(tmp_path)) == 4
+
+
+def test_files_are_named_by_a_path_with_spaces_or_within_a_script(tmp_path: Path) -> None:
+    folder = tmp_path / "my files"
+    folder.mkdir()
+    for name in "abc":
+        (folder / name).write_text(name)
+    (tmp_path / "d").write_text("d")
+    paths = f"'{{here}}/a', '--b={{here}}/b', '{{here}}/../d,x', '$(cat {tmp_path}/d)'"
+    build = f"[build]\ncommand = ['sh', {paths}, '{{prefix}}', '{{revision}}']\n"
+    engine = WorkerFileEngine(read(folder, f"command = 'sleep 9'\n{build}"))
+    known = builds.determinants(engine)
+    assert {files.sha256(path) for path in (folder / "a", folder / "b", tmp_path / "d")} <= {*known}
+
+
+def test_builds_of_releases_take_turns(make: Make) -> None:
+    alone = "mkdir {here}/busy && sleep 0.2 && rmdir {here}/busy"
+    made = make(f"{alone} && echo {{revision}} > {{prefix}}/product", "1.0", "2.0", "3.0")
+    assert [product(it) for it in made.values()] == ["1.0\n", "2.0\n", "3.0\n"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import functools
 import tarfile
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from tests.environments.serving import Serving, served
 from waitbench.engines.base import Engine
 from waitbench.environments import uv
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import Interpreter
+from waitbench.model.revision import Archives, Interpreter
 
 pytestmark = pytest.mark.integration
 
@@ -31,11 +32,11 @@ def obstacle(
     python: Interpreter = PYTHONS[0],
     engine: Engine = ENGINE,
     *,
-    only_wheels: bool = True,
+    archives: Archives = "none",
     offline: bool = False,
 ) -> str:
     """Why a release cannot be installed."""
-    spec = replace(histories.release(version), python=python, only_wheels=only_wheels)
+    spec = replace(histories.release(version), python=python, archives=archives)
     return uv.why_unmet(engine, spec, offline=offline)
 
 
@@ -75,9 +76,21 @@ def test_a_release_is_there_for_the_pythons_that_its_wheels_are_for(links: Path)
     project.write_text('[project]\nname = "stand-in"\nversion = "0.1.0"\n')
     with tarfile.open(links / "stand_in-0.1.0.tar.gz", "w:gz") as packed:
         packed.add(project, "stand_in-0.1.0/pyproject.toml")
-    assert obstacle("0.1.0", PYTHONS[2], only_wheels=False)
+    assert obstacle("0.1.0", PYTHONS[2], archives="all")
     assert obstacle("0.1.0", PYTHONS[2], WithArchives())
-    assert not obstacle("0.1.0", PYTHONS[2], WithArchives(), only_wheels=False)
+    assert not obstacle("0.1.0", PYTHONS[2], WithArchives(), archives="all")
+
+
+def test_the_package_of_all_revisions_comes_from_wheels_or_from_archives() -> None:
+    release = histories.release("0.1.0")
+    levels = [
+        uv.options(WithArchives(), replace(release, archives=level)) for level in get_args(Archives)
+    ]
+    assert levels == [
+        ["--only-binary", ":all:"], ["--only-binary", "stand-in"], ["--no-binary", "stand-in"],
+    ]  # fmt: skip
+    commit = histories.at("1" * 40)
+    assert uv.options(WithArchives(), replace(commit, archives="all")) == []
 
 
 def test_what_is_installed_beside_a_release_or_for_it_is_to_have_wheels_too(links: Path) -> None:
@@ -126,6 +139,6 @@ def test_what_an_index_says_of_its_files_holds_also_when_it_is_gone(
         assert [*uv.releases(ENGINE, PYTHONS[0])] == ["0.1.0"]
         server.shutdown()
     with pytest.raises(HarnessError, match="does not answer"):
-        obstacle("0.1.0", only_wheels=False)
-    assert not obstacle("0.1.0", offline=True, only_wheels=False)
-    assert obstacle("0.3.0", offline=True, only_wheels=False)
+        obstacle("0.1.0", archives="all")
+    assert not obstacle("0.1.0", offline=True, archives="all")
+    assert obstacle("0.3.0", offline=True, archives="all")

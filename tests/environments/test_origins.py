@@ -47,7 +47,7 @@ class Machine:
         wanted = [spec.source.identity] if spec.origin is Origin.WHEEL else []
         wanted += [pin.partition("==")[2] for pin in engine.requirements]
         pythons = [WHEELS.get(version, ()) for version in wanted]
-        if not spec.only_wheels and engine.takes_archives:
+        if spec.archives != "none" and engine.takes_archives:
             pythons = [PYTHONS_OF_ARCHIVES if fitting else () for fitting in pythons]
         fits = all(spec.python.minor_text in fitting for fitting in pythons)
         return "" if fits else f"there is no version of {wanted[-1]}"
@@ -152,16 +152,14 @@ def test_wheels_for_an_older_python_come_before_a_build_on_a_newer_one(
     texts = ["slow", "fast"] if engine.variants else ["r0.5.0"]
     resolver = OriginResolver(engine, None, cache)
     revisions = resolve(texts, engine, None)
-    for beside, python, only_wheels in (
-        ((), "3.13" if engine.variants else "3.11", True),
-        (("beside==0.16.0",), "3.10", True),
-        (("beside==0.16.0", "other==0.21.1"), "3.13", False),
+    for beside, python, archives in (
+        ((), "3.13" if engine.variants else "3.11", "none"),
+        (("beside==0.16.0",), "3.10", "none"),
+        (("beside==0.16.0", "other==0.21.1"), "3.13", "dependencies"),
     ):
         engine.requirements = beside
         chosen = resolver.choose(revisions, "auto", None)
-        assert {(spec.python.minor_text, spec.only_wheels) for spec in chosen} == {
-            (python, only_wheels)
-        }
+        assert {(it.python.minor_text, it.archives) for it in chosen} == {(python, archives)}
 
 
 def test_a_release_that_does_not_exist_is_named(chosen: Choose) -> None:

@@ -48,6 +48,32 @@ def test_a_repository_by_url_is_cloned_once_and_fetched_for_what_may_have_moved(
         offline.find_commit("no-such-branch")
 
 
+def test_a_release_is_found_by_its_tag_with_a_v(tmp_path: Path, cache: Cache) -> None:
+    upstream, messages = Upstream(tmp_path / "upstream"), list[str]()
+    first = upstream.commit("one", "text")
+    upstream.git("tag", "v1.0", first)
+    upstream.commit("two", "text")
+    assert Repository(upstream.folder.as_uri(), cache, messages.append).find_commit("1.0") == first
+    assert [text.split()[0] for text in messages] == ["cloning"], "a tag does not move"
+
+
+def test_a_copy_follows_branches_that_are_deleted_or_renamed(tmp_path: Path, cache: Cache) -> None:
+    upstream = Upstream(tmp_path / "upstream")
+    commit = upstream.commit("one", "text")
+    upstream.git("branch", "part")
+    upstream.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    url = upstream.folder.as_uri()
+    assert Repository(url, cache).find_commit("part") == commit
+    upstream.git("branch", "--move", "part", "part/more")
+    assert Repository(url, cache).find_commit("part/more") == commit
+    with pytest.raises(UsageError, match="no commit, branch or tag 'part'"):
+        Repository(url, cache).find_commit("part")
+    lonely = upstream.git("commit-tree", "HEAD^{tree}", "-m", "lonely")
+    repository = Repository(url, cache)
+    assert repository.find_commit(lonely) == lonely
+    assert repository.find_commit("part/more") == commit
+
+
 def test_a_fetch_that_was_killed_does_not_prevent_the_next(tmp_path: Path, cache: Cache) -> None:
     folder, repositories = tmp_path / "upstream", cache.folder("repositories")
     standin.write_repository(folder)

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests import standin
+from tests.engines.worker.reading import read
 from waitbench import engines
+from waitbench.engines.worker import WorkerFileEngine
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import argument_of, resolve, spec_of
 from waitbench.model.errors import UsageError
@@ -149,9 +151,22 @@ def test_a_revision_is_typed_as_it_was_read_or_by_a_wheel_of_it_with_its_label(
         (revision,) = resolve([text], STANDIN, repository)
         assert resolve([argument_of(revision)], STANDIN, repository) == (revision,)
     assert argument_of(revision, "x/one.whl") == "x y=x/one.whl"
-    (unlabelled,) = resolve(["main~0"], BYTEWAX, repository)
-    with pytest.raises(UsageError, match="is not a label"):
-        argument_of(unlabelled, "x/one.whl")
+    for name in ("main~0", "main^0"):
+        (ancestor,) = resolve([name], BYTEWAX, repository)
+        with pytest.raises(UsageError, match=r"no wheel file 'x/one\.whl'"):
+            resolve([argument_of(ancestor, "x/one.whl")], BYTEWAX, repository)
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [("2.2.0", "2.2.0"), ("v2.2.0", "2.2.0"), ("v20231228", "20231228"), ("main", None)]
+    + [(commit, None) for commit in ("4a12345", "1234567", "12c3456", "123456a")],
+)
+def test_seven_hex_digits_or_more_are_a_commit_also_if_they_look_like_a_version(
+    name: str, version: str | None, tmp_path: Path
+) -> None:
+    engine = WorkerFileEngine(read(tmp_path, "package = 'x'\ncommand = 'x'\n"))
+    assert engine.version_of(name) == version
 
 
 def test_a_release_from_before_the_oldest_is_refused(tmp_path: Path) -> None:

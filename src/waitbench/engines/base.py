@@ -89,8 +89,8 @@ class Engine(ABC):
     uses_cargo: bool = False
     building_needs: str = ""
     """A sentence on prerequisites of builds, shown where one fails."""
-    release: re.Pattern[str] = re.compile(r"v?\d[\w.]*")
-    """The names of releases; other names are commits."""
+    release: re.Pattern[str] = re.compile(r"(?!(?!20\d{6}\Z)[0-9a-f]{7,40}\Z)v?\d[\w.]*")
+    """The names of releases. Others, such as 7 hex digits or more but for a date, are commits."""
 
     def version_of(self, name: str) -> str | None:
         """Returns the version of a release name such as ``v0.16.1``; ``None`` for other names."""

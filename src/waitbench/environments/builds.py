@@ -20,7 +20,7 @@ _FIXED = re.compile(r"v?\d[\w.+~-]{0,99}|[0-9a-f]{7,40}")
 """A version or a commit: a name that always means the same code."""
 _SEPARATORS = re.compile(r'[\s",\[\]]+')
 """Separators of printed releases: line ends, and the punctuation of a JSON list."""
-_PATH = re.compile(r"/[^\s'\";:=]+")
+_PATH = re.compile(r"/[^\s'\"`;:=,()<>|&]+")
 _LIST_TIME_LIMIT_S = 120.0
 
 
@@ -67,7 +67,9 @@ def _printed_versions(words: tuple[str, ...]) -> Sequence[str]:
 def determinants(engine: Engine) -> list[str]:
     """The texts on which a build depends: its command, and the digests of files in the command."""
     words = _build_of(engine).command
-    paths = (Path(path) for word in words for path in _PATH.findall(word))
+    # The rest of a word after its first slash may be a path with spaces.
+    rests = (f"/{word.partition('/')[2]}" for word in words)
+    paths = map(Path, (*rests, *(path for word in words for path in _PATH.findall(word))))
     return [*words, *map(files.sha256, paths)]
 
 
@@ -80,10 +82,11 @@ def run_build(engine: Engine, spec: EnvironmentSpec, folder: Path, log: Path, ca
     with ExitStack() as stack:
         source = folder
         folder.mkdir(exist_ok=True)
+        # One by one, as builds may share a cache of their own.
+        stack.enter_context(locked(cache.lock_file(f"build-{engine.name}")))
         if spec.source_tree is not None:
             # The same path for all revisions, as built programs may contain it.
             source = cache.folder(f"builds/{engine.name}") / "source"
-            stack.enter_context(locked(cache.lock_file(f"build-{engine.name}")))
             stack.callback(partial(files.remove, source))
             files.remove(source)
             source.mkdir()

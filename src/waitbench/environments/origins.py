@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from typing import get_args
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
@@ -21,7 +22,14 @@ from waitbench.environments import packages, uv
 from waitbench.environments.repository import Repository, checkouts, git, read_file
 from waitbench.environments.revisions import tree_of
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin, OriginChoice, SourceTree
+from waitbench.model.revision import (
+    Archives,
+    EnvironmentSpec,
+    Interpreter,
+    Origin,
+    OriginChoice,
+    SourceTree,
+)
 from waitbench.system.paths import Cache
 
 
@@ -75,8 +83,9 @@ class OriginResolver:
         obstacle = partial(self._obstacle, offline=offline)
         try:
             with ThreadPoolExecutor(max_workers=8) as pool:
-                for only_wheels, python in product((True, False), pythons):
-                    tried = [replace(it, python=python, only_wheels=only_wheels) for it in specs]
+                levels = get_args(Archives)[: 2 + self.engine.takes_archives]
+                for archives, python in product(levels, pythons):
+                    tried = [replace(it, python=python, archives=archives) for it in specs]
                     if not any(pool.map(obstacle, tried)):
                         return tuple(tried)
             return None
@@ -149,8 +158,10 @@ class OriginResolver:
     ) -> str:
         lines = []
         for spec in specs:
-            tried = (replace(spec, python=python, only_wheels=False) for python in pythons)
-            obstacles = {trial.python.minor_text: self._obstacle(trial) for trial in tried}
+            obstacles = dict[str, str]()
+            for python, archives in product(pythons, get_args(Archives)[1:]):
+                why = self._obstacle(replace(spec, python=python, archives=archives))
+                obstacles[python.minor_text] = why and obstacles.get(python.minor_text, why)
             fits = ", ".join(name for name, why in obstacles.items() if not why)
             if not fits:
                 fits = f"none, as {obstacles[pythons[0].minor_text]}"

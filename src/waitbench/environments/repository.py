@@ -115,10 +115,10 @@ class Repository:
         return files.is_folder(self.location)
 
     def _fetch(self, folder: Path, name: str = "") -> None:
-        """Updates a copy's branches, tags and ``HEAD``. Fetches ``name`` if it is a full id."""
+        """Mirrors branches, tags and ``HEAD`` in a copy. Fetches ``name`` if it is a full id."""
         refs = [f"+{ref}:{ref}" for ref in ("refs/heads/*", "refs/tags/*")]
         # git leaves no process running, so a lock found later is stale.
-        fetch = ("-c", "gc.autoDetach=false", "fetch", "--quiet", "--", self.location)
+        fetch = ("-c", "gc.autoDetach=false", "fetch", "--quiet", "--prune", "--", self.location)
         failure = f"{self.location} cannot be reached. Name another copy with --repo URL_OR_FOLDER"
         require_git(failure, folder, *fetch, *refs)
         listed = git(folder, "ls-remote", "--symref", "--", self.location, "HEAD") or ""
@@ -184,8 +184,9 @@ def snapshot(folder: Path, cache: Cache) -> str:
 def _find(folder: Path, name: str) -> str | None:
     """The full id of a commit; ``None`` if the repository does not have it."""
     verify = ("rev-parse", "--verify", "--quiet", "--end-of-options")
-    # A user's clone has branches of its origin under origin/; the copy in the cache has not.
-    for spelling in (name, f"origin/{name}", name.removeprefix("origin/")):
+    # A user's clone has branches of its origin under origin/; the copy in the cache has not. Many
+    # projects tag the release 1.2.0 as v1.2.0.
+    for spelling in (name, f"origin/{name}", name.removeprefix("origin/"), f"refs/tags/v{name}"):
         if commit := git(folder, *verify, f"{spelling}^{{commit}}"):
             return commit
     return None
@@ -196,7 +197,9 @@ def _may_move(folder: Path, name: str) -> bool:
     base = re.split(r"[~^]", name, maxsplit=1)[0]
     if re.fullmatch(r"[0-9a-fA-F]{7,40}", base):
         return False
-    return git(folder, "rev-parse", "--verify", "--quiet", f"refs/tags/{base}") is None
+    known = partial(git, folder, "rev-parse", "--verify", "--quiet")
+    is_tag = known(f"refs/tags/{base}") or known(f"refs/tags/v{base}")
+    return not is_tag or known(f"refs/heads/{base}") is not None
 
 
 def _submodule_error(submodule: str) -> str:

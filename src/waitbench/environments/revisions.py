@@ -24,7 +24,7 @@ _NAME = re.compile(
 )
 """A git reference or id, perhaps with ``~`` or ``^`` for an ancestor (``main~3``)."""
 _MAX_NAME_CHARS = 200
-_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./-]{0,39}")
+_LABEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9 _./~^+-]{0,199}")
 _LABELLED = re.compile(r"([^=]*)=(?!=)(.*)", re.DOTALL)
 
 
@@ -102,16 +102,9 @@ def _require_repository(engine: Engine, repository: Repository | None, text: str
 def argument_of(revision: Revision, wheel: str | None = None) -> str:
     """The argument that names a revision, or its wheel, with its label. Raises ``UsageError``."""
     text = wheel or revision.text
-    if text == revision.label:
-        return text
-    labelled = f"{revision.label}={text}"
-    without_label(labelled)  # raises if the label is invalid
-    return labelled
-
-
-def without_label(text: str) -> str:
-    """Removes a label. Raises ``UsageError`` for an invalid one."""
-    return _split_label(text)[1]
+    argument = text if text == revision.label else f"{revision.label}={text}"
+    _split_label(argument)  # raises if the label is invalid
+    return argument
 
 
 def _split_label(text: str) -> tuple[str | None, str]:
@@ -122,8 +115,8 @@ def _split_label(text: str) -> tuple[str | None, str]:
     label, name = labelled.groups()
     if not _LABEL.fullmatch(label):
         raise UsageError(
-            f"{label!r} is not a label: letters, digits, spaces and . _ / - only, beginning with a "
-            "letter or digit, 40 characters at most."
+            f"{label!r} is not a label: letters, digits, spaces and . _ / ~ ^ + - only, beginning "
+            "with a letter, digit or _, 200 characters at most."
         )
     return label, name
 

@@ -87,12 +87,16 @@ def requirements(engine: Engine, spec: EnvironmentSpec, wheel: str = "") -> list
 
 
 def options(engine: Engine, spec: EnvironmentSpec) -> list[str]:
-    """Options that name the packages to install from wheels only."""
+    """Options that name the packages to install from wheels only, or from archives only."""
     wheels = [] if engine.takes_archives else [engine.package]
-    if spec.only_wheels:
+    if spec.archives == "none":
         # The dependencies of a build are unknown before it.
         is_built = spec.origin not in (Origin.WHEEL, Origin.VARIANT)
         wheels += map(_name, engine.requirements) if is_built else [_ALL_PACKAGES]
+    elif engine.takes_archives and spec.origin is Origin.WHEEL:
+        # The package of all revisions comes from one compiler.
+        kind = "--no-binary" if spec.archives == "all" else "--only-binary"
+        return [kind, engine.package]
     return [word for name in wheels for word in ("--only-binary", name)]
 
 

@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 from waitbench.engines import cargo
 from waitbench.engines.base import Engine
 from waitbench.environments import builds, packages, uv
-from waitbench.environments.repository import export
+from waitbench.environments.repository import export, read_file
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import (
     SHOWN_DIGITS,
@@ -69,7 +69,10 @@ class EnvironmentBuilder:
 
     def _chosen_toolchain(self, specs: Sequence[EnvironmentSpec]) -> Toolchain:
         # The same for all specs, as compilers must not differ between revisions.
-        if self.engine.uses_cargo and any(it.source_tree and not it.wheel for it in specs):
+        by_pip = () if self.engine.build else specs
+        trees = (it.source_tree for it in by_pip if it.source_tree and not it.wheel)
+        is_cargo, manifest = self.engine.uses_cargo, "Cargo.toml"
+        if any(is_cargo or read_file(tree, manifest) is not None for tree in trees):
             return cargo.choose_toolchain()
         return Toolchain(cargo.NONE, "")
 
@@ -105,7 +108,7 @@ class EnvironmentBuilder:
             build = [str(venv / "bin" / "python"), "-I", "-m", "pip", "wheel", "--verbose"]
             build += ["--no-deps", "--no-cache-dir", "--disable-pip-version-check"]
             build += ["-w", str(output), "."]
-            variables = cargo.variables(folder, toolchain) if self.engine.uses_cargo else {}
+            variables = cargo.variables(folder if self.engine.uses_cargo else source, toolchain)
             try:
                 run_logged(build, log, time_limit_s=BUILD_S, more_variables=variables, cwd=source)
             except HarnessError as error:

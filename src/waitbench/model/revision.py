@@ -12,6 +12,7 @@ from msgspec.structs import replace
 SHOWN_DIGITS = 10
 """The number of digits that outputs show of a commit or another hash."""
 OriginChoice = Literal["auto", "wheel", "source", "mixed"]
+Archives = Literal["none", "dependencies", "all"]
 
 
 class Origin(str, Enum):
@@ -129,8 +130,8 @@ class EnvironmentSpec(Revision, frozen=True, kw_only=True):
     """The files to build; ``None`` if nothing is built."""
     compiler: str | None = None
     """The compiler of the wheel that was built from ``source_tree``."""
-    only_wheels: bool = True
-    """Whether the package and all its requirements are installed from wheels alone."""
+    archives: Archives = "none"
+    """What is not installed from wheels alone. ``all`` builds the package of each revision."""
 
     def recorded(self, build: BuildInfo | None) -> Revision:
         """Returns the revision as result files have it, with the build of its environment."""

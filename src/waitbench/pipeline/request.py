@@ -22,7 +22,6 @@ from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.extension import Extension, Select
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting.output import Log
-from waitbench.system import variables
 from waitbench.system.machine import find_instruments
 from waitbench.system.paths import RESULTS, Cache
 
@@ -104,7 +103,6 @@ def validate(request: Request, say: Log) -> ValidRequest:
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
     request.gate.require_possible(len(request.revisions))
-    variables.require_passed()
     engine = request.engine
     topology = topology_of(request)
     scenarios = _scenarios(request)

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 
-from waitbench.model.errors import UsageError
-
 EVERYWHERE = (
     "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*",
     "LD_LIBRARY_PATH",
@@ -29,7 +27,7 @@ SETTING_UP = (
     "GOTOOLCHAIN",
     "PYENV_ROOT", "XDG_*", "CARGO_*", "RUSTUP_*", "RUSTFLAGS", "RUST_BACKTRACE", "MAKEFLAGS",
     "CC", "CXX", "AR", "LD", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "C_INCLUDE_PATH",
-    "LIBRARY_PATH", "PKG_CONFIG*", "OPENSSL_*", "PROTOC*", "CMAKE_*",
+    "LIBRARY_PATH", "PKG_CONFIG*", "OPENSSL_*", "PROTOC*", "CMAKE_*", "SETUPTOOLS_SCM_*",
 )  # fmt: skip
 """Inherited by downloads and builds as well."""
 
@@ -60,20 +58,12 @@ def only_listed() -> Iterator[None]:
     for name in before:
         if name not in passed and (not _is_listed(name, listed) or name.endswith(_SECRET_SUFFIXES)):
             del os.environ[name]
-    os.environ.update(_SET)
+    os.environ.update({name: it for name, it in _SET.items() if name not in passed})
     try:
         yield
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-def require_passed() -> None:
-    """Raises ``UsageError`` for a name in ``BENCH_PASS_ENV`` that is not set."""
-    for name in _passed():
-        if name not in os.environ or name in _SET:
-            # waitbench has overwritten the user's value of a variable in _SET.
-            raise UsageError(f"{_EXTRA_SETTING}: {name}: it is not set, or cannot be passed on.")
 
 
 def of_run() -> Mapping[str, str]:
