@@ -121,6 +121,10 @@ def test_a_large_text_beside_it_is_a_part_of_the_worker_but_not_of_its_results(
         (SERVICE + "ready = { exit = true }\n", "services.NAME.ready: there is no key 'exit'"),
         (SHORTEST + "[parameters]\nsilence = 1\n", "parameters.silence: is a placeholder already"),
         (
+            SHORTEST + "[parameters]\na = '{port}'\n",
+            "parameters.a: nothing fills placeholders",
+        ),
+        (
             SHORTEST + "[scenarios.big]\nsize = 1\n",
             "scenarios.big.size: is not a key of [parameters]. There are: none",
         ),

@@ -90,6 +90,10 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
             "phase.clean: the worker must end in the phase before it, closed",
         ),
         (RESET, "phase.reset.reset: the command needs {port}: the client connects to it"),
+        (
+            f"{RESET}[services.c]\ncommand = 'x {{port}}'\n",
+            "phase.reset.reset: the command needs {port}: the client connects to it",
+        ),
         ("[[phase]]\nname = 'x'\n", "needs exactly one of poke, stop, start, run"),
         (CLEAN.replace("{folder}", "{a.folde}"), "phase.clean.run: nothing fills {a.folde}"),
         (WORK + "[scenarios.x]\n", "phase: does not go with [scenarios.NAME]"),

@@ -277,7 +277,7 @@ def _require_placeholders(table: WorkerTable) -> None:
             if name not in known:
                 remedy = hint(f"{{{name}}}", (f"{{{other}}}" for other in sorted(known)))
                 _reject(key, f"nothing fills {{{name}}}{remedy}")
-            used.add(name)
+            used |= set() if key.startswith("services.") else {name}
     if not (table.package or table.build) and "revision" not in used:
         kind = "variant" if table.variants else "program"
         _reject("command", f"there is no package, so it needs {{revision}}: the {kind}")
@@ -321,9 +321,11 @@ def _flat(key: str, part: object) -> Iterator[tuple[str, str]]:
 
 
 def _require_parameters(table: WorkerTable) -> None:
-    for name in table.parameters:
+    for name, value in table.parameters.items():
         if name in _RESERVED:
             _reject(f"parameters.{name}", "is a placeholder already: rename it")
+        if isinstance(value, str) and PLACEHOLDER.search(value):
+            _reject(f"parameters.{name}", "nothing fills placeholders here: name them in command")
     for scenario, values in table.scenarios.items():
         for name, value in values.items():
             key, default = f"scenarios.{scenario}.{name}", table.parameters.get(name)

@@ -99,8 +99,8 @@ def workers(
 
 
 def _request_of(worker: WorkerFile, request: Request, folder: Path) -> Request:
-    """The request for all versions of a worker, without its phases."""
-    scenarios, results = (worker.name,) if worker.phases else (), folder / worker.name
+    """The request for all versions of a worker that idles, without messages or phases."""
+    scenarios, results = () if worker.scenarios else (worker.name,), folder / worker.name
     idle = replace(request, scenarios=scenarios, results=results)
     return replace(idle, worker=worker, revisions=worker.revisions)
 
