@@ -5,7 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from waitbench.execution.accounting import LaunchReport, ProbeReport, marks_of, metrics_of
+from waitbench.execution.accounting import (
+    LaunchReport,
+    ProbeReport,
+    incomplete_in,
+    marks_of,
+    metrics_of,
+)
 from waitbench.model.run import BY_PROC, RESTARTED
 
 REAL_S = 5.7
@@ -112,6 +118,13 @@ def test_wakeups_of_what_has_ended_are_those_of_the_window_if_no_cpu_is_unseen_l
         "exit": at(5.5, 0.95, wakeups=5060, unseen_s=0.0),
     }
     assert metrics_of(REAL_S, launched(marks=marks), [])["wakeups"] == 5020
+
+
+def test_wakeups_are_unknown_if_the_kernel_stopped_counting_within_the_window() -> None:
+    marks = {"begin": at(0.2, 0.1, switches=50), "end": at(5.2, 0.6), "exit": at(5.5, 0.95)}
+    assert incomplete_in(launched(marks=marks)).keys() == {"wakeups"}
+    marks["end"] = at(5.2, 0.6, switches=60)
+    assert incomplete_in(launched(marks=marks)) == {}
 
 
 def test_a_start_up_ends_when_the_worker_is_ready() -> None:

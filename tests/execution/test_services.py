@@ -1,11 +1,12 @@
 """Services of a run: started in order, watched, counted, ended."""
 
+import ctypes
 import json
 import math
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -154,6 +155,39 @@ def test_a_service_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -
         assert "about to serve" in up_services.last_words()
         assert "service-first.log" in up_services.last_words()
         assert "service-second.log" not in up_services.last_words()
+
+
+@pytest.fixture
+def adopting() -> Iterator[None]:
+    """As waitbench does, this process adopts orphans."""
+    proc.adopt_orphans()
+    yield
+    subreaper = 36
+    ctypes.CDLL(None).prctl(subreaper, 0, 0, 0, 0)
+
+
+@pytest.mark.usefixtures("adopting")
+def test_a_service_ends_with_the_run_also_if_its_launcher_was_killed(tmp_path: Path) -> None:
+    with up(tmp_path, "first") as up_services:
+        launcher = psutil.Process(up_services.servers[0].process.pid)
+        (child,) = launcher.children()
+        launcher.kill()
+        until(lambda: up_services.servers[0].process.poll() is not None)
+        assert child.is_running()
+    assert not child.is_running()
+
+
+def test_what_is_asked_for_too_long_is_said_to_be_not_ready(
+    tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "_SPARE_S", 0.0)
+    asks = "test -e late || { touch late; exit 1; }; sleep 9"
+    ready = Success(Words(("sh", "-c", asks)), within=1.0)
+    with (
+        pytest.raises(HarnessError, match=r"The service asked was not ready within 1 s"),
+        running([serving("asked", ("sleep", "60"), ready)], tmp_path, cache),
+    ):
+        pytest.fail("never gets here")
 
 
 def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_started_again(

@@ -205,6 +205,13 @@ def test_a_run_whose_poke_fails_keeps_what_its_window_measured(
     assert "time_stop" in result.report["totals"]
 
 
+def test_a_poke_that_fails_after_its_message_was_handled_has_failed(tmp_path: Path) -> None:
+    poke = "command = ['sh', '-c', 'touch poked; sleep 0.2; exit 4']\ndone = { log = 'handled' }"
+    result = worker(tmp_path, POKED, f"{CALM}[poke]\n{poke}\n")
+    assert "lateness_ns" not in result.report
+    assert "the poke ended with exit code 4" in result.report["incomplete"]["lateness"]["why"]
+
+
 SENDS = """
 import os, sys, time
 time.sleep(0.3)

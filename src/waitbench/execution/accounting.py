@@ -116,6 +116,9 @@ def incomplete_in(launched: LaunchReport) -> dict[str, Lack]:
     lacks = dict(launched.incomplete)
     if late := lacks.pop("lateness", None):
         lacks |= dict.fromkeys(sorted(worker_metrics.LATENESS), late)
+    begin, end = (launched.marks.get(name, {}) for name in ("begin", "end"))
+    if "switches" in begin.keys() - end.keys():
+        lacks["wakeups"] = Lack(why="the kernel stopped counting within the window")
     lost = Lack(why=LOST_CHILDREN)
     return lacks | (dict.fromkeys(_INCLUDE_CHILDREN, lost) if launched.is_blind else {})
 

@@ -132,7 +132,7 @@ def _install_from_apt(path: Path, cache: Cache, log: Path) -> None:
     unpacked = folder / "unpacked" / "usr" / "bin" / "hyperfine"
     if _program_at(unpacked) is None:
         raise HarnessError(f"the archive's hyperfine is older than {OLDEST}")
-    shutil.copy(unpacked, path)
+    unpacked.replace(path)
     files.remove(folder)
 
 

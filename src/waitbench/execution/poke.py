@@ -60,6 +60,7 @@ class Message:
         self.poll()
         if self.tree.end_uncounted(self.process, _ENDS_WITHIN_S) is None:
             raise Failure("the poke did not end")
+        self.poll()  # raises if it has failed since
         ended_ns = self.ended_ns or time.monotonic_ns()
         output = read_output(self.output, "the poke")
         if printed := _LATENESS.search(output):
@@ -68,10 +69,8 @@ class Message:
                     return int(seconds * 1e9)
             text = printed[1].decode("utf-8", "replace")
             raise Failure(f"the poke printed a lateness of {text!r}, which is not a time in s")
-        sent_ns = self.sent_ns or ended_ns
-        if not _SENT.search(output):
-            sent_ns = self.begun_ns
-        elif ended_ns - sent_ns <= _FLUSH_NS:
+        sent_ns = self.sent_ns or self.begun_ns
+        if self.sent_ns and ended_ns - sent_ns <= _FLUSH_NS:
             self.is_sent_at_end = sent_ns - self.begun_ns > _MATERIAL_NS
             sent_ns = self.begun_ns
         return max(0, done_ns - sent_ns)

@@ -55,6 +55,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
     log = Path(config.log)
     reading, writing = os.pipe()
     launchers = list[int]()  # empty until it has started
+    find_left = processes.tree_and_orphans()
 
     def stop() -> None:
         # Into the log, as errors quote its end.
@@ -77,9 +78,10 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
         try:
             within_s = config.ready.seconds or config.ready.within
             has_reported = select.select([report], [], [], within_s + _SPARE_S)[0]
-            # Without a report, the launcher was killed, or its service has stopped it.
             line = report.readline() if has_reported else ""
-            state: ServiceConfig | str = decode(line) if line else "was killed"
+            # A launcher that ends without a report was killed, or its service has stopped it.
+            why = "was killed" if has_reported else f"was not ready within {within_s:g} s"
+            state: ServiceConfig | str = decode(line) if line else why
             if isinstance(state, str):
                 copying.close()  # completes the log
                 raise _not_ready(service, state, log, cache)
@@ -88,8 +90,9 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(ENDS_WITHIN_S + _SPARE_S)
-            has_ended = process.returncode is not None
-            processes.end(process, lambda pid: () if has_ended else proc.tree(pid))
+            # A launcher that was killed leaves its service.
+            has_ended = process.returncode is not None and process.returncode >= 0
+            processes.end(process, (lambda _pid: ()) if has_ended else find_left)
 
 
 def _not_ready(service: Service, why: str, log: Path, cache: Cache) -> HarnessError:

@@ -98,8 +98,6 @@ class WorkerLaunch(ConditionLaunch):
         self._carry_out_actions()
         wait_marks |= self._mark("acted")
         self._wait_at(ACTIONS_DONE)
-        if not self._ends_by_itself:
-            self.services.begin()
         marks, totals = self._measure_window()
         lane = 0 if self.config.services else self.batch.lane
         self.batch.take_turn(lane)
@@ -122,6 +120,8 @@ class WorkerLaunch(ConditionLaunch):
         memory = proc.memory(self.tree.processes()) if self._outlives_window else None
         if self._ending_action:
             self._record_loaded()
+        if not self._ends_by_itself:
+            self.services.begin()
         self._wait_at(PREPARED)
         self._is_measured = True
         before, begin = ProcessCensus(self.tree), self.tree.reading()
@@ -340,7 +340,7 @@ class WorkerLaunch(ConditionLaunch):
         self._must_end = True
         self._act(action, f"in its phase {action.phase}")
         while self.tree.reap() and time.monotonic() < begun + within_s:
-            self.tree.wait(begun + within_s - time.monotonic())
+            self.tree.wait(max(0.0, begun + within_s - time.monotonic()))
         if left := self.tree.kill_all():
             why = f"{left} still ran {within_s:g} s after its phase {action.phase} began; killed"
             self._record_missing("time_stop", why, within_s)
@@ -409,7 +409,11 @@ class WorkerLaunch(ConditionLaunch):
         begun, lateness_ns = time.monotonic(), list[int]()
         for number in range(max(1, int(seconds * self.worker.rate))):
             self.wait_until(begun + number / self.worker.rate, when)
-            late_ns = self._poke()
+            try:
+                late_ns = self._poke()
+            except Failure as failure:
+                self._record_missing("lateness", failure)
+                break
             if late_ns is None:
                 break
             lateness_ns.append(late_ns)

@@ -234,6 +234,7 @@ def test_a_rate_makes_one_more_scenario_that_can_be_set_and_takes_turns(tmp_path
     assert (idle.name, at_rate.name) == ("mine", "mine-at-rate")
     assert (idle.is_mostly_idle, at_rate.is_mostly_idle) == (True, False)
     assert "rate" not in idle.settable
+    assert at_rate.time_limit_s > idle.time_limit_s + 8 * at_rate.window_s, "slow is not hung"
     chosen = selection.select((), ("rate=4.5",), worker=worker)
     rates = [worker_config(worker, it.parameters, PYTHON).rate for it in chosen]
     assert rates == [0.0, 4.5]

@@ -26,11 +26,13 @@ REQUESTS = frozenset({metrics.SERVICE_REQUESTS, metrics.SERVICE_BYTES})
 
 _MISSING = frozenset(
     {"memory_peak_resident", "time_shutdown", metrics.IDLE_USER, metrics.IDLE_SYSTEM}
+    | {"context_switches_voluntary", "context_switches_involuntary"}
 )
 """Keys of metrics that no run of a worker file has.
 
 The kernel's counters do not split the window's CPU into user and system time. The peak memory of a
-small worker is below that of the launcher. The metric ``stop`` replaces the shutdown time.
+small worker is below that of the launcher. The metric ``stop`` replaces the shutdown time. Switches
+would include those in the wait for other runs of a batch.
 """
 _UNITS = {"s": "second", "B": "byte"}
 _MAX_CHARS = 60

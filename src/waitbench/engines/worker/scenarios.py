@@ -92,7 +92,9 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
             starts = worker.services[phase.start].ready if phase.start else None
             starts_s = (starts.seconds or starts.within) if starts else 0.0
             limits_s.append(_ACTION_S + starts_s + settles_s)
-        return 30 + (self.window_s or _MAX_S) + self._outside_window_s + sum(limits_s)
+        # Messages that are handled late prolong a window.
+        window_s = (self.window_s or _MAX_S) * (10 if RATE in self.parameters else 1)
+        return 30 + window_s + self._outside_window_s + sum(limits_s)
 
     @property
     def window_s(self) -> float:
