@@ -75,6 +75,18 @@ def test_an_explanation_that_rose_fails_where_its_cost_did_not_fall_by_a_tenth()
     assert (strict.fails, strict.cost_ratio) == (True, None)
 
 
+def test_a_rise_waits_until_a_likely_fall_of_its_cost_can_be_certain() -> None:
+    for idle, early, late in (
+        (0.7, Verdict.INCONCLUSIVE, Verdict.EXPLAINED),
+        (0.95, Verdict.SLOWER, Verdict.SLOWER),
+    ):
+        record = counted("s", wakeups=1.2, idle=idle)
+        (last,) = judge(record, criteria=[WAKEUPS])
+        kept = [run for run in record.measurements if run.round in sorted(record.rounds)[:12]]
+        (first,) = judge(replace(record, measurements=kept), criteria=[WAKEUPS])
+        assert (first.verdict, last.verdict) == (early, late)
+
+
 def test_a_cost_that_fell_in_the_first_rounds_only_excuses_nothing_later() -> None:
     idle = [0.5] * 11 + [2.0] * 19
     rising = [1.0 + number / 1000 for number in range(11)] + [1.4] * 19

@@ -81,7 +81,7 @@ class Made:
         self.runs.append(made)
         return self.behave(planned, self.runs.count(made) - 1)
 
-    def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
+    def repeat(self, runs: Sequence[PlannedRun]) -> None:
         self.events.append(("repeat", runs[0].round))
 
     def begin(self, planned: PlannedRun) -> None:

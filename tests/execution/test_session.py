@@ -23,6 +23,7 @@ from waitbench.model.record import GIVE_UP_AFTER, ScenarioResults
 from waitbench.model.run import (
     DISTURBED,
     FAILED,
+    NOT_BUILT,
     NOT_SUPPORTED,
     TIMED_OUT,
     WARM_UP,
@@ -109,6 +110,18 @@ def test_a_load_of_before_the_first_candidate_disturbs_nothing_up_to_half_of_the
     record = carry_out(made, 6, "one")["one"]
     assert made.runs[0] == ("one", WARM_UP, "a")
     assert bool(record.disturbed_rounds) is is_marked
+
+
+def test_a_candidate_that_was_not_built_leaves_the_usual_load(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machine, "usable_cpus", lambda: 2.0)
+    made = Made(lambda planned, _before: disturbed(planned))
+    record = ScenarioResults(spec=scenario("one"), context=context(["a", "b", "c"]))
+    record.add(outcome("c", WARM_UP, NOT_BUILT))
+    make_rounds(made.session({"one": record}), [scenario("one")], 3)
+    assert record.rounds == {1, 2, 3}
+    assert record.disturbed_rounds == frozenset()
 
 
 def test_a_load_that_ends_is_usual_no_more(monkeypatch: pytest.MonkeyPatch) -> None:

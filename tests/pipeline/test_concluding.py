@@ -5,15 +5,28 @@ from pathlib import Path
 import pytest
 
 from tests.gate_runs import record_of, rounds, scaled
+from tests.records import make_record
 from tests.reporting.test_page import gate
-from tests.store.keeping import finish
+from tests.store.keeping import finish, keep
 from waitbench.model.errors import ExitCode, HarnessError
-from waitbench.pipeline.concluding import conclude
+from waitbench.model.verdicts import GateStatus
+from waitbench.pipeline.concluding import conclude, findings_of
 from waitbench.reporting import charts
 from waitbench.reporting.output import Output
 from waitbench.store import comparisons
 
 BASE = rounds(1, 0.5)
+
+
+def test_what_was_interrupted_before_its_last_scenario_does_not_pass(tmp_path: Path) -> None:
+    passed = record_of(BASE, scaled(BASE))
+    lacking = make_record({label: [] for label in passed.context.labels}, scenario="other")
+    keep(tmp_path, passed, lacking, **gate("cpu:10%"))
+    verdict = findings_of(comparisons.read(tmp_path)).verdict
+    assert verdict is not None
+    assert verdict.outcome is GateStatus.NOT_MEASURED
+
+
 ERRORS = (HarnessError("costs.png cannot be written"), ValueError("no such font"))
 
 

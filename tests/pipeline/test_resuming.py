@@ -165,7 +165,8 @@ def test_what_could_not_be_built_before_and_is_built_now_is_measured(
     earlier = make_record({"a": SAME, "b": []})
     earlier.add(outcome("b", 0, NOT_BUILT))
     resume_record(anew, earlier)
-    assert anew.failed_runs == []
+    assert anew.measurements == [], "b would be paired with a of another day"
+    assert {(run.label, run.reason) for run in anew.failed_runs} == {("a", SUPERSEDED)}
 
 
 def test_an_environment_that_cannot_be_built_again_gets_no_runs(anew: ScenarioResults) -> None:

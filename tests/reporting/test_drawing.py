@@ -40,12 +40,6 @@ def test_an_axis_holds_what_is_known_up_to_a_thousandfold(
     assert Axis.over(ratios).high == reach
 
 
-def test_few_far_out_do_not_flatten_a_history() -> None:
-    usual = [estimate(1 + n / 100) for n in range(19)]
-    assert Axis.over([*usual, estimate(30)], 0.1).high == 1.25
-    assert Axis.over([*usual, estimate(30)]).high == 50
-
-
 def test_a_bound_on_one_side_reaches_from_the_dot_which_is_hollow_where_it_is_open() -> None:
     drawn = svg_of_dot(Dot(estimate(1, None, 2), (1.0, 2.0), is_open=True), Axis.of_ratios(4))
     assert '<line x1="50.0%" x2="75.0%"' in drawn

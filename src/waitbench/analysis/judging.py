@@ -1,6 +1,7 @@
 """Makes the questions of the gate, and answers each by the rounds so far.
 
-A rise of a component, such as system time, fails unless the whole cost certainly fell by a tenth.
+A rise of a component, such as system time, fails unless the whole cost certainly fell by a tenth,
+or seems to have fallen while too few rounds can show that.
 A candidate fails if it exceeds a time limit that the baseline keeps. If most rounds were disturbed,
 it cannot pass. It can fail, because processes that it left behind may be the disturbance.
 """
@@ -13,7 +14,7 @@ from msgspec import structs
 
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.results import MetricResult
-from waitbench.analysis.rounds import by_round, is_confirmed, mostly_disturbed
+from waitbench.analysis.rounds import by_round, having, is_confirmed, mostly_disturbed
 from waitbench.analysis.rule import (
     RULE,
     MissedLimits,
@@ -201,14 +202,8 @@ def _groups(
         allowances = next(it for most, it in _ALLOWANCES.items() if min(few_events) < most)
         allowance = allowances.get(criterion.metric.name, criterion.allowance)
         criterion = structs.replace(criterion, allowance=allowance)
-    key = criterion.metric.key
-    with_metric = [
-        record
-        for record in records
-        if not record.measurements
-        or any(key in {*run.metrics, *run.incomplete} for run in record.measurements)
-    ]
-    for group in ([record] for record in records) if criterion.each else (with_metric or records,):
+    pooled = having(criterion.metric, records)
+    for group in ([record] for record in records) if criterion.each else (pooled,):
         if group:
             yield criterion, group
 
@@ -355,9 +350,13 @@ def _apply_rule(
             alpha=rule.alpha_fail,
         )
         cost_ratio = cost_result.ratio
-        has_fallen = cost_result.verdict in PASSING
-        if result.verdict not in PASSING and has_fallen and not _is_unresponsive(question):
-            result = replace(result, verdict=Verdict.EXPLAINED)
+        explanation = Verdict.EXPLAINED if cost_result.verdict in PASSING else None
+        first = min(rule.passing_analyses(len(question.records), 0.0), default=0)
+        if cost_ratio and cost_ratio.value < 1 - rule.offsetting_fall and len(pairs) < first:
+            # So few rounds cannot show that it fell.
+            explanation = Verdict.INCONCLUSIVE
+        if explanation and result.verdict not in PASSING and not _is_unresponsive(question):
+            result = replace(result, verdict=explanation)
     if missed and missed.p_value_of_rise <= alpha:
         result = replace(result, verdict=Verdict.SLOWER)
     return result, cost_ratio

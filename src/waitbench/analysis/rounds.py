@@ -32,6 +32,17 @@ def mostly_disturbed(disturbed: float, rounds: int) -> bool:
     return disturbed > rounds / 2
 
 
+def having(metric: Metric, records: Sequence[ScenarioResults]) -> list[ScenarioResults]:
+    """The records with a metric, and those without runs; all if that is none."""
+    with_metric = [
+        record
+        for record in records
+        if not record.measurements
+        or any(metric.key in {*run.metrics, *run.incomplete} for run in record.measurements)
+    ]
+    return with_metric or [*records]
+
+
 def by_round(
     sides: Iterable[tuple[ScenarioResults, str]], metric: Metric, *, with_censored: bool = False
 ) -> dict[int, tuple[float, ...]]:

@@ -95,7 +95,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     large_rise: float = 1.0
     """Margins of at least this are for defects that occur in every run, not for rare outliers."""
     most_excess: float = 1.15
-    """A candidate passes only if no mean or estimate exceeds the allowed cost by this factor."""
+    """A candidate passes only if neither the mean ratio nor a scenario's estimate exceeds this."""
     offsetting_fall: float = 0.1
     """The certain fall of a cost, as a share, that explains a rise of its components."""
 
@@ -360,7 +360,7 @@ def judge_pairs(
 
 
 def _interval(log_excess: Floats, sides: Sides, alpha_fail: float, alpha_pass: float) -> Interval:
-    """The interval of the log excess; its upper bound excludes discordant pairs if that lowers it.
+    """The interval of the log excess; if its bound without discordant pairs is below 0, with that.
 
     Outliers have tests of their own. Whether a pair is discordant does not depend on which of its
     runs is the candidate's, so the test of the other pairs is exact, too.

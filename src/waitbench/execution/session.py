@@ -1,7 +1,6 @@
 """Sessions carry out planned runs, and save each result before the next run begins."""
 
 import math
-import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from waitbench.execution import concurrency, plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import InterruptedRuns, Measurer
 from waitbench.model.metrics import OTHER_CPU
-from waitbench.model.record import ScenarioResults
+from waitbench.model.record import ScenarioResults, why_given_up
 from waitbench.model.run import (
     DISTURBED,
     INTERFERED,
@@ -26,21 +25,20 @@ from waitbench.model.run import (
     discard_as,
 )
 from waitbench.model.scenario import Scenario
-from waitbench.system.machine import USUAL_TOLERATED, is_disturbed, other_cores, usual_load
+from waitbench.system.machine import USUAL_TOLERATED, is_disturbed, usual_load
 
 FEWEST_INTERLEAVED = 3
 """The rounds in turns that must differ from concurrent ones before a gate discards the latter. Once
 all rounds are made, one suffices."""
 MOST_DISTURBED = 3
 """The disturbed rounds after which no other is repeated."""
-_NOT_READY = re.compile(r".*\bnot ready within [^ ]+ s")
 
 
 class Observer(Protocol):
     """Receives the events of a session."""
 
-    def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
-        """A round is repeated, as other programs used so many cores during it."""
+    def repeat(self, runs: Sequence[PlannedRun]) -> None:
+        """A round is repeated, as other programs used CPU during it."""
 
     def begin(self, planned: PlannedRun) -> None: ...
 
@@ -70,7 +68,7 @@ class Session:
     """The least load of other programs in the baseline's runs so far; ``None`` before the first."""
 
     def __post_init__(self) -> None:
-        if any(it.measurements or it.failed_runs for it in self.records.values()):
+        if any(it.measurements or it.failed_before for it in self.records.values()):
             # In a resumed comparison candidates have run.
             self._usual_cores = 0.0
 
@@ -229,21 +227,7 @@ class Session:
         return (baseline or labels[0] in record.unable) and (any(candidates) or not candidates)
 
     def _is_given_up(self, record: ScenarioResults, label: str) -> bool:
-        """Whether a revision gets no more runs of a scenario.
-
-        It gets none of any scenario if it was never ready, and failed alike in two of them.
-        """
-        records = self.records.values()
-        waited = {
-            (it.scenario, match[0])
-            for it in records
-            for outcome in it.failed_runs[it.failed_before :]
-            if outcome.label == label and outcome.reason != INTERFERED
-            if (match := _NOT_READY.match(outcome.message))
-        }
-        is_never_ready = len(waited) > len({why for _, why in waited})
-        has_run = any(run.label == label for it in records for run in (*it.warm_ups, *it.of(label)))
-        return (is_never_ready and not has_run) or record.why_given_up(label) is not None
+        return why_given_up(self.records.values(), record, label) is not None
 
     def _discard_differing(self, record: ScenarioResults, fewest: int) -> bool:
         """Discards concurrent rounds if at least ``fewest`` rounds in turns differ from them.
@@ -311,7 +295,7 @@ class Session:
                 "round"
             )
             self._replace(record, run, discard_as(run, DISTURBED, why))
-        self.observer.repeat(runs, other_cores([run.metrics for run in measured]))
+        self.observer.repeat(runs)
         self._interleaved_round(runs, is_repeated=True)
 
     def _run(self, runs: Sequence[PlannedRun]) -> Sequence[tuple[PlannedRun, Result]]:

@@ -1,11 +1,11 @@
 """Comparisons: a header, and all runs of each scenario."""
 
 import json
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
-from msgspec import structs
 
 from waitbench.model.metrics import Metric
 from waitbench.model.revision import Origin, Revision
@@ -14,6 +14,7 @@ from waitbench.model.run import (
     DISTURBED,
     ENDED,
     HARMLESS,
+    INTERFERED,
     NOT_BUILT,
     NOT_SUPPORTED,
     TIMED_OUT,
@@ -49,6 +50,7 @@ GIVE_UP_LATER_AFTER = 5
 """The same for a revision with measurements, in a row: its failures may be random."""
 FAILS_ALONE = 3
 """A revision is unreliable if it was the only one to fail in so many rounds."""
+_NOT_READY = re.compile(r".*\bnot ready within [^ ]+ s")
 
 _FINAL = {
     NOT_BUILT: "was not built",
@@ -93,11 +95,6 @@ class ComparisonHeader(
     shard: Shard | None = None
     """The scenarios that this machine measures; ``None`` for all."""
     finished: bool = False
-
-    @property
-    def for_records(self) -> "ComparisonHeader":
-        """The header that each ``ScenarioResults`` has, without scenarios and settings."""
-        return structs.replace(self, settings={}, scenarios=(), shard=None, finished=False)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -301,3 +298,24 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     def disturbed_rounds(self) -> frozenset[int]:
         """The rounds that count although other programs disturbed all of their attempts."""
         return frozenset(run.round for run in self.measurements if DISTURBED in run.marks)
+
+
+def why_given_up(
+    records: Collection[ScenarioResults], record: ScenarioResults, label: str
+) -> str | None:
+    """Why a revision gets no more runs of a scenario; ``None`` if it does.
+
+    It gets none of any scenario if it was never ready, and failed alike in two of them.
+    """
+    waited = {
+        (it.scenario, match[0])
+        for it in records
+        for outcome in it.failed_runs[it.failed_before :]
+        if outcome.label == label and outcome.reason != INTERFERED
+        if (match := _NOT_READY.match(outcome.message))
+    }
+    alike = Counter(reason for _, reason in waited).most_common(1)
+    has_run = any(run.label == label for it in records for run in (*it.warm_ups, *it.of(label)))
+    if alike and alike[0][1] > 1 and not has_run:
+        return f"{label} failed in {alike[0][1]} scenarios: {alike[0][0]}"
+    return record.why_given_up(label)

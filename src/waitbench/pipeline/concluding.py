@@ -14,6 +14,7 @@ import msgspec
 from waitbench.analysis import results, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.model.errors import ExitCode
+from waitbench.model.record import ScenarioResults
 from waitbench.pipeline.extension import extensions
 from waitbench.pipeline.gating import gate_of
 from waitbench.reporting import gate_formats, idle, page
@@ -42,10 +43,13 @@ def findings_of(contents: StoredComparison) -> Findings:
     """
     comparison, records = contents.comparison, contents.records
     gate = gate_of(comparison)
-    scenarios = len(comparison.scenarios) or len(records)
+    names = {record.scenario for record in records}
+    # After an interruption, scenarios without runs have no answers.
+    lacking = [it for it in comparison.scenarios if it.name not in names]
+    every = [*records, *(ScenarioResults(spec=it, context=comparison) for it in lacking)]
     return make_findings(
-        [statistics.compare(record, scenarios=scenarios) for record in records],
-        gate.conclude(records) if gate.is_on and comparison.shard is None else None,
+        [statistics.compare(record, scenarios=len(every)) for record in records],
+        gate.conclude(every) if gate.is_on and comparison.shard is None else None,
         contents.folder,
         [kind().contribution(contents.folder, records) for kind in extensions()],
     )

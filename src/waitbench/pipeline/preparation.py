@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from msgspec import convert
+from msgspec import convert, structs
 
 from waitbench.analysis.criteria import Criterion
 from waitbench.engines.worker import file as worker_file
@@ -67,9 +67,9 @@ def new_records(
     header: ComparisonHeader, scenarios: Sequence[Scenario], built: Built
 ) -> dict[str, ScenarioResults]:
     """Makes empty records by scenario; environments that could not be made are failed runs."""
-    context, records = header.for_records, {}
+    records = {}
     for scenario in scenarios:
-        records[scenario.name] = record = ScenarioResults(spec=scenario, context=context)
+        records[scenario.name] = record = ScenarioResults(spec=scenario, context=header)
         for label, error in built.items():
             if isinstance(error, HarnessError):
                 failed = FailedRun(
@@ -116,7 +116,7 @@ def _is_known_by_end_of_window(metric: Metric) -> bool:
 
 
 def require_unchanged(valid: ValidRequest, environments: Mapping[str, Environment]) -> None:
-    """Raises ``HarnessError`` if a checkout or worker file was edited while it was measured."""
+    """Raises ``HarnessError`` if a program, package or worker file was edited meanwhile."""
     worker, package = valid.request.worker, valid.engine.package
     changed = [
         spec.label
@@ -146,7 +146,7 @@ def begin(
     before = comparisons.read_begun(folder)
     if before is not None and before.cut_off:
         say(before.cut_off)
-    if before is not None and before.records:
+    if before is not None:
         require_same(before.folder, before.comparison, header)
         for earlier in before.records:
             resume_record(records[earlier.scenario], earlier)
@@ -210,6 +210,9 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> None:
                     f"{label} had loaded {path}, which has changed since: its old rounds are not "
                     "comparable. Name another folder with --results."
                 )
+    built = [it for it in earlier.failed_runs if it.reason != NOT_BUILT]
+    # A round is whole by what can be built now.
+    earlier = structs.replace(earlier, failed_runs=[*built, *record.failed_runs])
     record.warm_ups = [*earlier.warm_ups]
     record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
     # Failures stay on record and are repeated; failed warm-ups become harmless, builds are new.
@@ -217,8 +220,7 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> None:
         it
         if it.round != WARM_UP or it.reason in HARMLESS
         else discard_as(it, SUPERSEDED, f"{it.reason}: {it.message}")
-        for it in earlier.failed_runs
-        if it.reason != NOT_BUILT
+        for it in built
     ]
     before += [
         discard_as(run, SUPERSEDED, "another revision was not measured in this round")

@@ -69,13 +69,12 @@ class Axis:
         return cls(1 / reach, reach, ((1 / reach, f"÷{text}"), (1.0, middle), (reach, f"×{text}")))
 
     @classmethod
-    def over(cls, ratios: Iterable[Estimate], beyond: float = 0.0, middle: str = "1") -> "Axis":
-        """The shortest axis that holds all ratios and intervals, except for a share ``beyond``.
+    def over(cls, ratios: Iterable[Estimate], middle: str = "1") -> "Axis":
+        """The shortest axis that holds all ratios and intervals.
 
         If the ratio is a bound, or its interval very wide, only the ratio has to be on the axis.
         """
-        reaches = sorted(map(_reach, ratios))
-        most = reaches[math.ceil(len(reaches) * (1 - beyond)) - 1] if reaches else 1.0
+        most = max(map(_reach, ratios), default=1.0)
         reach = next((reach for reach in _REACHES if reach >= most), _REACHES[-1])
         return cls.of_ratios(reach, middle)
 

@@ -15,7 +15,7 @@ from waitbench.model.metrics import WINDOW
 from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Result
 from waitbench.reporting.console import make_console, print_prose
 from waitbench.reporting.drawing import shorten
-from waitbench.reporting.formats import format_digits, format_quantity
+from waitbench.reporting.formats import format_quantity
 
 _BAR_WIDTH, _LEAST_NAME_WIDTH = 24, 8
 """The width of the bar with the time left, and the least width of a scenario's name."""
@@ -123,10 +123,9 @@ class RunProgress(Log):
         self._budget_end = self._clock() + budget_s
         self._seconds_left, self._rounds = seconds_left, rounds
 
-    def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
-        """Says that a round is repeated, as other programs used ``other_cores`` during it."""
-        others = f"other programs used {format_digits(other_cores)} cores meanwhile"
-        self.say(f"{runs[0].scenario.name}, round {runs[0].round} again: {others}.")
+    def repeat(self, runs: Sequence[PlannedRun]) -> None:
+        where = f"{runs[0].scenario.name}, round {runs[0].round}"
+        self.say(f"{where} again: other programs used CPU meanwhile.")
 
     def begin(self, planned: PlannedRun) -> None:
         self._running += 1

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from msgspec import ValidationError, convert, structs
+from msgspec import convert, structs
 
 from waitbench.model.errors import UsageError
 from waitbench.model.record import ComparisonHeader, ScenarioResults
@@ -45,7 +45,7 @@ class StoredComparison:
 
 
 def begin(folder: Path, comparison: ComparisonHeader, records: Iterable[ScenarioResults]) -> None:
-    """Writes the header and the runs so far. Raises ``HarnessError``; ``UsageError`` if invalid."""
+    """Writes the header and the runs so far. Raises ``HarnessError``."""
     _write(folder, comparison)
     runs = ((record, it) for record in records for it in (*record.warm_ups, *record.results))
     lines = [_line(record, run) + "\n" for record, run in runs]
@@ -93,7 +93,7 @@ def read_begun(folder: Path) -> StoredComparison | None:
             raise UsageError(f"There is no {COMPARISON_NAME} in {str(folder)!r}. {_RESTORE_HEADER}")
         return None
     records = {
-        scenario.name: ScenarioResults(spec=scenario, context=comparison.for_records)
+        scenario.name: ScenarioResults(spec=scenario, context=comparison)
         for scenario in comparison.scenarios
         if comparison.shard is None or scenario.name in comparison.shard.scenarios
     }
@@ -110,10 +110,6 @@ def _write(folder: Path, comparison: ComparisonHeader) -> None:
     content = formats.to_builtins(comparison)
     # This order sorts sets, too.
     revisions = formats.to_builtins(comparison.revisions, order="deterministic")
-    try:
-        formats.convert(content, ComparisonHeader)
-    except ValidationError as error:
-        raise UsageError(f"This comparison cannot be stored: {error}.") from error
     formats.write(folder, KIND, {**content, "revisions": revisions})
 
 

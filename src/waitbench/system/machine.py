@@ -191,12 +191,6 @@ def usual_load(other_s: float, seconds: float) -> float:
     return cores if cores <= usable_cpus() / 2 else 0.0
 
 
-def other_cores(runs: Sequence[Mapping[str, float]]) -> float:
-    """The mean number of cores that other programs used during the runs of a round."""
-    real_s = sum(metrics["time_wall_clock"] for metrics in runs)
-    return sum(metrics.get(OTHER_CPU, 0.0) for metrics in runs) / max(real_s, 1e-9)
-
-
 def find_instruments() -> Instruments:
     """Tests whether system calls can be counted. Raises ``UsageError`` for an invalid setting."""
     setting = os.environ.get(_SETTING) or "on"

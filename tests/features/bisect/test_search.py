@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from tests.criteria import parse
 from tests.features.bisect.searched import begun, history, judged, search
-from tests.records import make_record, measurement
+from tests.records import make_record, measurement, outcome, times
 from waitbench.analysis import rule
 from waitbench.analysis.rule import signed_rank_interval
 from waitbench.features.bisect import search as bisection
 from waitbench.features.bisect.search import End, Search, Step, StepRule, judge
 from waitbench.model.metrics import BY_NAME, METRICS
-from waitbench.model.run import Lack
+from waitbench.model.run import FAILED, WARM_UP, Lack
 
 
 def ended(search: Search) -> tuple[End, tuple[int, int]]:
@@ -211,3 +211,15 @@ def test_a_revision_that_misses_its_time_limit_is_the_worse_one() -> None:
         most_rounds=30, budget_s=1.0,
     )  # fmt: skip
     assert of_step.step([record]).suspects == (0, 1)
+    lacks = make_record({label: [times(1, 1, 1)] * 30 for label in ("c0", "c1")}, scenario="lacks")
+    assert of_step.step([record, lacks]).suspects == (0, 1), "another scenario lacks the metric"
+    assert of_step.unsettled([record, lacks], []) == {}
+
+
+def test_a_revision_that_is_never_ready_in_two_scenarios_is_missing() -> None:
+    records = [make_record({"c0": [], "c1": []}, scenario=name) for name in ("one", "two")]
+    message = "it was not ready within 30 s"
+    for record in records:
+        record.add(outcome("c1", WARM_UP, FAILED, message=message))
+    assert bisection.given_up(records) == {"c1": f"c1 failed in 2 scenarios: {message}"}
+    assert bisection.given_up(records[:1]) == {}

@@ -18,7 +18,7 @@ from waitbench.features.cluster.on_worker import packed
 from waitbench.features.cluster.shards import deal
 from waitbench.model.errors import UsageError
 from waitbench.model.record import ComparisonHeader, ScenarioResults
-from waitbench.store import comparisons
+from waitbench.store import comparisons, formats
 from waitbench.store.comparisons import COMPARISON_NAME
 from waitbench.system.paths import ROOT
 
@@ -149,6 +149,22 @@ def test_shards_of_two_comparisons_are_refused(
     change(second, edited)
     with pytest.raises(UsageError, match=f"not of one comparison: .*{says} differ"):
         merged(first, second)
+
+
+def test_shards_may_have_other_budgets_as_one_may_have_been_resumed(whole: Path) -> None:
+    folders = part(whole, 2)
+
+    def ask(folder: Path, criterion: str, budget_s: float) -> None:
+        asked = structs.replace(gate(criterion)["gate"], budget_s=budget_s)
+        change(folder, lambda it: it["settings"].update(gate=formats.to_builtins(asked)))
+
+    ask(folders[0], "cpu:10%", 100.0)
+    ask(folders[1], "cpu:10%", 200.0)
+    _, records = merged(*folders)
+    assert [record.scenario for record in records] == [*NAMES]
+    ask(folders[1], "cpu:5%", 100.0)
+    with pytest.raises(UsageError, match="settings 'gate' differ"):
+        merged(*folders)
 
 
 def test_an_unfinished_shard_is_to_be_continued(whole: Path) -> None:

@@ -35,8 +35,6 @@ def test_a_shard_measures_its_scenarios_and_leaves_the_verdict_to_merge(
         assert done.returncode == 0, "a shard has no verdict: " + done.stdout + done.stderr
         assert "FAIL" not in done.stdout
         assert not (folder / "verdict.json").exists()
-        assert f"Shard {number} of 2: " in done.stdout
-        assert f"./waitbench merge {folder}" in done.stdout
     measured = [{path.stem for path in folder.glob("*.json")} for folder in folders]
     assert set.union(*measured) == {*SCENARIOS[:2], "comparison"}
     assert set.intersection(*measured) == {"comparison"}

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from tests.conftest import Compare, Planned, written
 from tests.features.history.test_trends import STEADY
@@ -13,7 +14,7 @@ from tests.records import facts, make_record, make_revision, outcome
 from waitbench.features.history.sessions import tried
 from waitbench.features.history.track import measured, series_of
 from waitbench.model.record import Series
-from waitbench.model.run import TIMED_OUT
+from waitbench.model.run import DISTURBED, TIMED_OUT
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.pipeline.request import ValidRequest
 
@@ -76,18 +77,21 @@ def test_what_hung_was_tried_and_what_was_cut_off_was_not() -> None:
     runs = {"v1": [{STEADY: 1.0}] * 3, "v2": [], "v3": [{STEADY: 1.0}], "v4": []}
     record = make_record(runs, revisions=revisions)
     record.add(outcome("v2", 1, TIMED_OUT))
-    assert [name for _, _, name in tried(record.context, [record])] == ["v1", "v2"]
+    assert [names for *_, names in tried(record.context, [record])] == [{"v1", "v2"}]
+    disturbed = [replace(run, marks=(DISTURBED,)) for run in record.measurements]
+    assert [*tried(record.context, [replace(record, measurements=disturbed)])] == []
 
 
 def test_what_lacks_one_of_the_scenarios_is_not_measured() -> None:
     idle, busy, other = (Series(name, "single", '{"length_s": 2}') for name in ("i", "b", "o"))
-    known = {("e", idle, name) for name in ("v1", "v2", "v3")}
-    known |= {("e", busy, "v1"), ("e", busy, "v2"), ("another", busy, "v3")}
-    assert measured(known, "e", [idle, busy]) == {"v1", "v2"}
-    assert measured(known, "e", [idle]) == {"v1", "v2", "v3"}
-    assert measured(known, "e", [idle, other]) == set()
+    known = {("e", idle, frozenset({"v1", name})) for name in ("v2", "v3")}
+    known |= {("e", busy, frozenset({"v1", "v2"})), ("another", busy, frozenset({"v1", "v3"}))}
+    assert measured(known, "e", [idle, busy], "v1") == {"v1", "v2"}
+    assert measured(known, "e", [idle], "v1") == {"v1", "v2", "v3"}
+    assert measured(known, "e", [idle, other], "v1") == set()
     longer = Series("i", "single", '{"length_s": 20}')
-    assert measured(known, "e", [longer]) == set()
+    assert measured(known, "e", [longer], "v1") == set()
+    assert measured(known, "e", [idle], "v2") == {"v1", "v2"}, "v3 was not beside v2"
 
 
 def test_a_series_has_the_topology_that_its_scenario_fixes() -> None:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,7 +14,7 @@ from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.environments import ranges
 from waitbench.environments.origins import OriginResolver
-from waitbench.environments.revisions import spec_of, without_label
+from waitbench.environments.revisions import spec_of
 from waitbench.features.bisect import view
 from waitbench.features.bisect.search import ANALYSES, RELEASES, Search, StepRule, given_up
 from waitbench.features.bisect.view import Bisection
@@ -32,7 +32,7 @@ from waitbench.reporting import markdown
 from waitbench.reporting.console import print_report
 from waitbench.reporting.output import Output
 from waitbench.store import folders, formats
-from waitbench.system import files, shutdown
+from waitbench.system import shutdown
 from waitbench.system.installation import called
 
 EXAMPLES = """
@@ -82,7 +82,7 @@ def bisect(
     at most, over all steps together. The last of several changes is reported.
     """
     criterion = _criterion(fail_on, request.worker)
-    ends = tuple(map(without_label, (good, bad)))
+    ends = [text.partition("=")[2] or text for text in (good, bad)]
     if ends[0] == ends[1]:
         raise UsageError(
             f"Both ends are {ends[0]}, so there is nothing to search between them. Name an older "
@@ -93,14 +93,21 @@ def bisect(
     valid = validate(bounded, output.log)
     # Raises before a folder is made if there is nothing to search.
     first = _first_range(valid)
-    resumable = (lambda folder: files.is_there(folder / f"{KIND}.json")) if resume else None
+    names = [scenario.name for scenario in valid.scenarios]
+    asked = {"criterion": str(criterion), "find": find, "scenarios": names}
+
+    def has_begun(folder: Path) -> bool:
+        begun = formats.read(folder, KIND, dict[str, Any])
+        return begun is not None and asked.items() <= begun.items()
+
+    resumable = has_begun if resume else None
     claim = folders.claimed(results, (KIND, *valid.labels), resumable=resumable)
     with claim as folder, shutdown.advice_if_interrupted(folder, interruption_message(folder)):
         run = BisectRun(
             valid=valid,
             criterion=criterion,
             faster=find == "faster",
-            scenarios=tuple(scenario.name for scenario in valid.scenarios),
+            scenarios=tuple(names),
             most_rounds=max(number for number in ANALYSES if number <= rounds),
             budget_s=budget,
             folder=folder,
@@ -119,8 +126,6 @@ def _criterion(text: str, worker: WorkerFile | None) -> Criterion:
 
 KIND = "bisect"
 """The name of the files of the result, and a part of the name of a new folder."""
-_FEWEST_POINTS = 2
-"""The fewest points of a search."""
 
 
 def _first_range(valid: ValidRequest) -> SearchRange:
@@ -132,7 +137,7 @@ def _first_range(valid: ValidRequest) -> SearchRange:
     if good.origin is bad.origin and good.origin.is_release:
         return ranges.releases(valid.engine, good, bad, good.python)
     commits = ranges.commits(valid.engine, valid.repository, good, bad)
-    if len(commits.points) < _FEWEST_POINTS:
+    if not commits.points[1:]:
         raise UsageError(
             f"Nothing between {good.label} and {bad.label} can change the package: no file "
             "that it is built from differs."
@@ -160,7 +165,7 @@ class BisectRun(Bisection):
                 suspects = (search.points[point] for point in search.suspects)
                 good, bad = (spec_of(it.label, it.source, engine) for it in suspects)
                 commits = ranges.commits(engine, repository, good, bad)
-                if len(commits.points) >= _FEWEST_POINTS:
+                if commits.points[1:]:
                     self._search(commits)
         except HarnessError as error:
             if not (self.searches and self.searches[0].steps):
@@ -171,7 +176,9 @@ class BisectRun(Bisection):
         self._save()
         report = view.summarize(self)
         where = f"{self.folder}: {KIND}.json, {KIND}.md, a folder for each step"
-        print_report(replace(report, links=(("Results", where),)), self.output.progress)
+        shown = () if self.output.quiet else report.tables
+        links = (("Results", where),)
+        print_report(replace(report, links=links, tables=shown), self.output.progress)
         publish_markdown(self.folder / f"{KIND}.md", markdown.render_report(report))
         return code
 
@@ -241,9 +248,11 @@ class BisectRun(Bisection):
         try:
             # Resolved alone first: if this fails, only the middle is missing.
             self._specs(search, points[1:-1], python)
+            specs = self._specs(search, points, python)
         except UsageError as error:
+            if not points[2:]:
+                raise
             return (), dict.fromkeys(search.labels_of(points[1:-1]), str(error))
-        specs = self._specs(search, points, python)
         folders.make_subfolder(folder)
         records = measure(replace(self.valid, specs=specs), folder, self.output, rule).records
         return records, given_up(records)

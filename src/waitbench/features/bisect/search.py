@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 from waitbench.analysis import rule
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.gate import is_too_disturbed
-from waitbench.analysis.rounds import by_round, mostly_disturbed
+from waitbench.analysis.rounds import by_round, having, mostly_disturbed
 from waitbench.analysis.rule import signed_rank_interval
-from waitbench.model.record import ScenarioResults
+from waitbench.model.record import ScenarioResults, why_given_up
 from waitbench.model.revision import LoggedCommit, Point
 from waitbench.model.scenario import Scenario
 from waitbench.model.verdicts import Estimate, Verdict
@@ -184,18 +184,18 @@ class StepRule:
             return {}
         if self.step(records).suspects is not None:
             return {}
-        made = len(self._rounds(records))
+        made = len(self._rounds(having(self.criterion.metric, records)))
         needed = next((it for it in ANALYSES if it > made), self.most_rounds) - made
         return {record.scenario: needed for record in records}
 
     def _rounds(self, records: Sequence[ScenarioResults]) -> dict[int, tuple[float, ...]]:
-        labels = records[0].context.labels
-        sides = [(record, label) for record in records for label in labels]
+        sides = [(record, label) for record in records for label in record.context.labels]
         return by_round(sides, self.criterion.metric, with_censored=True)
 
     def step(self, records: Sequence[ScenarioResults]) -> Step:
         import numpy as np
 
+        records = having(self.criterion.metric, records)
         rounds = self._rounds(records)
         shape = (len(rounds), len(records), len(records[0].context.labels))
         costs = np.maximum([*rounds.values()], self.criterion.metric.resolution).reshape(shape)
@@ -209,7 +209,7 @@ def given_up(records: Sequence[ScenarioResults]) -> dict[str, str]:
         label: why
         for record in records
         for label in record.context.labels
-        if (why := record.why_given_up(label)) is not None
+        if (why := why_given_up(records, record, label)) is not None
     }
 
 

@@ -3,19 +3,17 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
-from waitbench.execution.bench import Bench
 from waitbench.features.cluster import shards
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Shard
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.extension import Extension
-from waitbench.pipeline.request import Request, ValidRequest
-from waitbench.reporting.output import Output, RunProgress
+from waitbench.pipeline.request import Request
+from waitbench.reporting.output import Output
 from waitbench.store.comparisons import StoredComparison
 from waitbench.system.installation import called
 
@@ -73,18 +71,6 @@ class ClusterExtension(Extension):
 
         options = tuple(_typed_options(context, except_for=_NOT_FOR_SHARDS))
         return on_dask.run(self.on, options, context.params["accepted"], request, output)
-
-    def after_runs(
-        self, valid: ValidRequest, bench: Bench, folder: Path, progress: RunProgress
-    ) -> None:
-        """Prints the command that merges the shards."""
-        if (shard := valid.shard) is not None:
-            verdict = "The tables and the verdict" if valid.gate.is_on else "The tables"
-            progress.say(
-                f"Shard {shard.index} of {shard.count}: {len(shard.scenarios)} of {len(shard.of)} "
-                f"scenarios. {verdict} of all of them come from {called('merge')} {folder} … with "
-                "the folders of the other shards."
-            )
 
 
 def _typed_options(context: typer.Context, *, except_for: Collection[str]) -> Iterator[str]:

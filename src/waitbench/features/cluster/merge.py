@@ -3,6 +3,7 @@
 All runs of a scenario come from one shard, so no figure mixes machines.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -147,6 +148,8 @@ def _in_common(context: ComparisonHeader, known: Sequence[Revision]) -> dict[str
         "versions of hyperfine": context.hyperfine_version,
         **context.in_common(known),
         **{f"settings {name!r}": value for name, value in context.settings.items()},
+        # A shard that was resumed may have another budget.
+        "settings 'gate'": structs.replace(gate_of(context), budget_s=math.inf),
     }
 
 

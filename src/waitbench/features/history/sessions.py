@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import product
 from operator import attrgetter
 from pathlib import Path
 
@@ -14,13 +13,13 @@ from packaging.version import InvalidVersion, Version
 
 from waitbench.analysis.rounds import by_round, mostly_disturbed
 from waitbench.model.metrics import Metric
-from waitbench.model.record import ComparisonHeader, ScenarioResults, Series
+from waitbench.model.record import ComparisonHeader, ScenarioResults, Series, why_given_up
 from waitbench.model.revision import SHOWN_DIGITS, Origin, Revision, Source
 from waitbench.pipeline import gathering
 from waitbench.store.comparisons import StoredComparison
 
-Tried = tuple[str, Series, str]
-"""An engine, a series, and the name of a revision that was measured in the series, or failed."""
+Tried = tuple[str, Series, frozenset[str]]
+"""An engine, a series, and the names of revisions that one comparison measured, or that failed."""
 FEWEST_ROUNDS = 2
 """The fewest rounds of a session, because one round has no variance."""
 
@@ -163,11 +162,16 @@ def history_revision(revision: Revision) -> HistoryRevision | None:
     )
 
 
-def tried(context: ComparisonHeader, records: Iterable[ScenarioResults]) -> Iterator[Tried]:
+def tried(context: ComparisonHeader, records: Sequence[ScenarioResults]) -> Iterator[Tried]:
     """The revisions that have enough rounds, or were given up, and need no further comparison."""
-    for record, (label, revision) in product(records, _by_label(context).items()):
-        if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None:
-            yield context.engine, record.series, revision.name
+    for record in records:
+        names = (
+            revision.name
+            for label, revision in _by_label(context).items()
+            if len(record.of(label)) >= FEWEST_ROUNDS or why_given_up(records, record, label)
+        )
+        if not mostly_disturbed(len(record.disturbed_rounds), len(record.rounds)):
+            yield context.engine, record.series, frozenset(names)
 
 
 def _by_label(context: ComparisonHeader) -> dict[str, HistoryRevision]:

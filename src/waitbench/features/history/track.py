@@ -94,11 +94,11 @@ def track(
     ends = (anchor, *([branch] if branch else []))
     nightly = replace(request, rounds=rounds, quick=not full, store=results, resume=None)
     valid = validate(replace(nightly, revisions=ends), output.log)
-    anchor_name = _history_name(valid.specs[0])
+    anchor_name = _history_name(valid.specs[0], before)
     sources = {**_candidates(branch, valid, newest), anchor_name: valid.specs[0].source}
     # Labels are short, and the same every night.
     specs = {name: spec_of(name, source, valid.engine) for name, source in sources.items()}
-    complete = measured(before.tried, valid.engine.name, series_of(valid))
+    complete = measured(before.tried, valid.engine.name, series_of(valid), anchor_name)
     queue = due(specs, complete, anchor_name, _trends(before, valid, anchor_name))
     code = ExitCode.OK
     for number, (names, why) in enumerate(queue.items(), 1):
@@ -113,7 +113,7 @@ def track(
         except HarnessError as error:
             # Other comparisons can still be made.
             console.print(str(error), soft_wrap=True)
-            code = max(code, error.exit_code)
+            code = max(code, ExitCode.FAILED)
     if not queue:
         console.print("Nothing is missing from the history.")
     histories = _trends(stored(), valid, anchor_name)
@@ -158,10 +158,14 @@ def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping
     return {name_of(source): source for source in sources}
 
 
-def _history_name(anchor: EnvironmentSpec) -> str:
+def _history_name(anchor: EnvironmentSpec, stored: Stored) -> str:
     """The name of the anchor in the history. Raises ``UsageError`` for code that may change."""
-    if anchor.source.origin.is_release or anchor.source.origin is Origin.SOURCE:
-        return name_of(anchor.source)
+    name = name_of(anchor.source)
+    if anchor.source.origin.is_release:
+        known = {it.name for session in stored.sessions for it in session.logs}
+        return f"{name}.0" if f"{name}.0" in known else name
+    if anchor.source.origin is Origin.SOURCE:
+        return name
     raise UsageError(f"--anchor {anchor.label} may change: name a release or a commit.")
 
 
@@ -191,7 +195,12 @@ def due(
     return reasons
 
 
-def measured(tried: Collection[Tried], engine: str, series: Sequence[Series]) -> frozenset[str]:
-    """The names of the revisions that were tried in all of these series."""
-    names = {name for _, _, name in tried}
-    return frozenset(name for name in names if all((engine, it, name) in tried for it in series))
+def measured(
+    tried: Collection[Tried], engine: str, series: Sequence[Series], anchor: str
+) -> frozenset[str]:
+    """The names of the revisions that were tried beside the anchor in all of these series."""
+    by_series = [
+        frozenset[str]().union(*(it for *of, it in tried if of == [engine, each] and anchor in it))
+        for each in series
+    ]
+    return frozenset.intersection(*by_series)

@@ -11,13 +11,11 @@ from waitbench.features.history.sessions import HistoryRevision
 from waitbench.features.history.trends import ChangePoint, Trend
 from waitbench.reporting import forest
 from waitbench.reporting.document import Table
-from waitbench.reporting.drawing import MARKS, Axis
+from waitbench.reporting.drawing import MARKS
 from waitbench.reporting.forest import Columns
-from waitbench.reporting.formats import NOTHING, format_change, format_range
+from waitbench.reporting.formats import NOTHING, format_change, format_count, format_range
 
 _COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda result: str(result.rounds)))
-_BEYOND_AXIS = 0.1
-"""The share of revisions that may lie beyond the axis, so that a few do not flatten the others."""
 _PROVISIONAL = "? is provisional: only one session says so."
 
 
@@ -31,13 +29,13 @@ def table(trend: Trend, title: str, newest: int = 0) -> Table:
     left_out = len(trend.ratios) - len(shown)
     notes = {
         _PROVISIONAL: any(point.is_provisional for point in trend.change_points),
-        f"{left_out} older revisions are left out: --json has all.": left_out,
+        f"{format_count(left_out, 'older revision is', 'older revisions are')} left out: "
+        "--json has all.": left_out,
     }
     return forest.tabulate(
         f"{title}: {trend.metric.title}, relative to {trend.anchor}",
         [_result(revision, trend, title) for revision in shown],
         (*_COLUMNS, ("change point", lambda result: points.get(result.revision, ""))),
-        axis=Axis.over(trend.ratios.values(), _BEYOND_AXIS),
         names=(
             ("revision", attrgetter("revision")),
             ("date", lambda result: dates[result.revision]),

@@ -56,7 +56,7 @@ def print_decision(decision: Decision, console: Console) -> None:
     is_limit = all(it.limit for it in judgements)
     columns = forest.LIMIT_COLUMNS if is_limit else forest.GATE_COLUMNS
     title = " → ".join(decision.labels)
-    table = forest.tabulate("", judgements, columns, axis=forest.axis_of(judgements))
+    table = forest.tabulate("", judgements, columns)
     report = Report(
         title=title, facts=(decision.windows,), notes=notes_of(decision), tables=[table]
     )
