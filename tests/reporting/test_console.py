@@ -13,7 +13,7 @@ from tests.gate_runs import record_of, rounds, scaled, verdict_of
 from tests.records import make_record, times
 from tests.reporting.made_up import many
 from tests.reporting.printing import lines_of
-from tests.reporting.test_idle import COSTS, PRICE, record
+from tests.reporting.test_idle import COSTS, PRICE, record, workers
 from waitbench.analysis import statistics
 from waitbench.reporting import idle
 from waitbench.reporting.console import make_console, print_report, print_tables
@@ -91,7 +91,9 @@ SHOWN: dict[str, Show] = {
     "a limit that does not": limits(0.006),
     "gate": tables(question_table(findings((), VERDICT))),
     "questions": tables(question_table(findings((), many()))),
-    "idle": tables(*(idle.idle_table(costs, 3) for costs in (COSTS[:4], COSTS))),
+    "idle": tables(
+        *(it for rows in (COSTS[:4], COSTS) for it in idle.tables(workers(rows), grouped=False))
+    ),
     "waiting": tables(*idle.tables([statistics.compare(record())])),
     "waiting for money": tables(*idle.tables([statistics.compare(record())], PRICE)),
 }

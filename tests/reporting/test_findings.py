@@ -198,14 +198,20 @@ def test_baselines_of_tables_and_bars_are_over_the_same_rounds() -> None:
     costs = [{"time_cpu": cost} for cost in (1.0, 1.0, 1.0, 9.0, 9.0)]
     record = make_record({"main": costs, "a": costs, "b": costs[:3]})
     compared = statistics.compare(record)
-    (table, *_) = forest.first_screen(("main", "a", "b"), compared.results)
+    (*_, table) = forest.first_screen(("main", "a", "b"), compared.results)
     mean = compared.cost("main", "cpu")
     assert mean is not None
     assert text_of(table.rows[0][1]).strip() == f"{mean.value:.2f}"
 
 
-def test_columns_of_labels_that_shorten_alike_show_their_ends() -> None:
-    labels = ("main", "fix/queue-wait", "fix/sched-wait")
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("main", "fix/queue-wait", "fix/sched-wait"),
+        ("main", "worker-1.2-linux-amd64", "worker-1.3-linux-amd64"),
+    ],
+)
+def test_columns_of_labels_that_shorten_alike_can_be_told_apart(labels: tuple[str, ...]) -> None:
     record = make_record({label: [{"time_cpu": 1.0}] * 3 for label in labels})
-    (table, *_) = forest.first_screen(labels, statistics.compare(record).results)
+    (*_, table) = forest.first_screen(labels, statistics.compare(record).results)
     assert len({heading.text for heading in table.headings}) == 4

@@ -23,7 +23,7 @@ WOBBLE = (1.0, 1.02, 0.98, 1.01, 0.99)
 
 
 def runs(factor: float, *, rounds: int = 5) -> list[dict[str, float]]:
-    """Runs whose costs are of different sizes, so that a swap of two would show."""
+    """Runs whose costs are of different sizes, so that each can be told from the others."""
     costs = {
         "real": 5.3, "user": 3.1 * factor, "system": 0.47 * factor, "cpu": 3.57 * factor,
         "idle": 1.9 * factor, "wakeups": 1700.0, "latency": 0.0031, "startup": 0.11,
@@ -66,12 +66,7 @@ CASES: Mapping[str, Callable[[], list[ScenarioResults]]] = {
 
 
 def screen(compared: Sequence[statistics.Comparison], width: int = 80) -> str:
-    """The answer; of many revisions with the tables of -v, which have user and system time."""
-    lines = lines_of(lambda to: print_report(summarize(findings(compared)), to), width)
-    if len(compared[0].figures) > 2:
-        tables = [scenario_table(findings([it]), it.record.scenario) for it in compared]
-        lines += lines_of(lambda to: print_tables(tables, to), width)
-    return "\n".join(lines)
+    return "\n".join(lines_of(lambda to: print_report(summarize(findings(compared)), to), width))
 
 
 def in_markdown(compared: Sequence[statistics.Comparison]) -> str:
@@ -126,6 +121,16 @@ def test_every_view_has_the_four_figures(case: str, view: str) -> None:
                 near = min(shown, key=lambda number: abs(number - mean))
                 # Three digits, or a thousandth beside figures of seconds.
                 assert near == pytest.approx(mean, rel=0.006, abs=6e-4), (label, name)
+
+
+def test_the_screen_has_real_user_system_and_total_cpu_in_this_order() -> None:
+    compared = [statistics.compare(record) for record in records({"old": 1.0, "new": 0.1})]
+    rows = [numbers(line) for line in screen(compared).splitlines() if "partitioned " in line]
+    (row,) = (row for row in rows if len(row) >= 2 * len(FOUR))
+    keys = [BY_NAME[name].key for name in FOUR]
+    old, new = (compared[0].record.of(label) for label in ("old", "new"))
+    means = [fmean(run.metrics[key] for run in side) for key in keys for side in (old, new)]
+    assert row[: len(means)] == pytest.approx(means, rel=0.006, abs=6e-4)
 
 
 @pytest.mark.parametrize("view", VIEWS)

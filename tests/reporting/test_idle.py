@@ -1,10 +1,14 @@
 """What waiting costs in plain units: the same figures in every output, and money only if asked."""
 
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
 from tests.records import make_record, specify, times
 from waitbench.analysis import statistics
-from waitbench.analysis.statistics import IdleCost
+from waitbench.analysis.statistics import Comparison, IdleCost
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS, WAITING, WINDOW
 from waitbench.model.record import ScenarioResults
@@ -40,6 +44,23 @@ def served() -> ScenarioResults:
 def cost_of(cores: float) -> IdleCost:
     figures = {"wakeups": 9.9, "latency-p50": 0.0096, "memory": 22 * 2.0**20}
     return IdleCost(cores=Estimate(cores, None, None, 1), window_s=8, figures=figures)
+
+
+def workers(costs: Sequence[tuple[str, str, IdleCost | None]]) -> list[Comparison]:
+    """A comparison of one revision for each scenario, label and cost."""
+    spec = SimpleNamespace(waits=True, works=False, scan=None)
+    return [
+        cast(
+            Comparison,
+            SimpleNamespace(
+                record=SimpleNamespace(scenario=scenario, spec=spec),
+                figures={label: ()},
+                rounds=3,
+                idle_cost={label: cost}.get,
+            ),
+        )
+        for scenario, label, cost in costs
+    ]
 
 
 COSTS = [

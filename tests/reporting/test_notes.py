@@ -75,7 +75,7 @@ def disturbed() -> Iterator[ScenarioResults]:
 
 def two_machines() -> Iterator[ScenarioResults]:
     for name in ("here", "there"):
-        yield specify(pair(scenario=name), machine={"cpu": name})
+        yield specify(pair(scenario=name), machine={"cpu": name, "fingerprint": name})
 
 
 def other_packages() -> ScenarioResults:

@@ -64,10 +64,11 @@ class Dot:
 
     def on(self, axis: Axis) -> PlacedDot:
         value, high, clipped = self.ratio.value, self.ratio.high, axis.clipped
+        low = value if self.ratio.low is None else self.ratio.low
         return PlacedDot(
             band=(clipped(self.band[0]), clipped(self.band[1])) if self.band else None,
             # An open question may have an upper bound only.
-            interval=None if high is None else (clipped(self.ratio.low or value), clipped(high)),
+            interval=None if high is None else (clipped(low), clipped(high)),
             value=clipped(value),
             beyond=(value > axis.high) - (value < axis.low),
         )

@@ -55,8 +55,10 @@ class Findings:
 
     @property
     def main(self) -> Sequence[MetricResult]:
-        """The ratios that charts draw; with many candidates, only the judged ones."""
+        """The ratios that charts draw, or means of one revision; of many, only the judged ones."""
         results = [it for it in self.results if not it.is_point]
+        if not self.labels[1:]:
+            return [it for it in results if it.headline]
         if len(self.labels) > _MOST_NAMED + 1:
             return [it for it in results if it.judged]
         return [

@@ -7,6 +7,7 @@ margin.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from operator import attrgetter
 
 from waitbench.analysis.results import MetricResult
@@ -44,8 +45,6 @@ _LONGEST_LABEL = 9
 """The length to which labels are shortened if each revision has a column."""
 _FIGURES_WIDTH = 56
 """The part of 80 characters that names leave to figures."""
-_OF_MANY = ("cpu", "real", "idle")
-"""The costs on the first screen for more than two revisions."""
 _HEADINGS = {
     "real": "real",
     "user": "user",
@@ -251,15 +250,15 @@ def tabulate(
 def first_screen(labels: Sequence[str], results: Sequence[MetricResult]) -> Iterator[Table]:
     """Real, user, system and total CPU time of each scenario, then the cost of waiting.
 
-    Each cost has a column for both revisions. With more than two revisions, few costs have a table
-    each, with a column for each revision.
+    Each cost has a column for both revisions. With more than two revisions, each of the first four
+    has a table, with a column for each revision.
     """
-    shown = [it for it in results if it.headline and not it.is_point]
+    shown = [it for it in results if it.headline]
     if len(labels) > 2:
         yield from _by_revision(labels, shown)
         return
     of_runs = [it for it in shown if it.metric.name in OF_RUNS]
-    others = [it for it in shown if it.metric.name not in OF_RUNS]
+    others = [it for it in shown if it.metric.name not in OF_RUNS and not it.is_point]
     headings = dict(zip(labels, ("old", "new") if labels[1:] else ("",), strict=False))
     if of_runs:
         yield _matrix(headings, of_runs, OF_RUNS, "cpu")
@@ -271,11 +270,14 @@ def _by_revision(labels: Sequence[str], results: Sequence[MetricResult]) -> Iter
     """For each metric, as many tables as its candidates need, each with the baseline first."""
     names = [shorten(label, _LONGEST_LABEL) for label in labels]
     ends = [it if len(it) <= _LONGEST_LABEL else f"…{it[1 - _LONGEST_LABEL :]}" for it in labels]
-    # Labels that shorten alike may differ just before their ends.
-    names = max(names, ends, key=lambda it: len({*it}))
+    # Labels that shorten alike may differ just before their ends, or after a common beginning.
+    alike = takewhile(lambda it: len({*it}) == 1, zip(*labels[1:], strict=False))
+    start = len([*alike])
+    parts = [names[0], *(f"…{it[start : start + _LONGEST_LABEL - 1]}" for it in labels[1:])]
+    names = max(names, ends, parts, key=lambda it: len({*it}))
     headings = [*zip(labels, names, strict=True)]
     number = max(1, _FIGURES_WIDTH // (max(len(name) for _, name in headings) + 2) - 1)
-    for metric in _OF_MANY:
+    for metric in OF_RUNS:
         of_metric = [it for it in results if it.metric.name == metric]
         for start in range(1, len(labels), number):
             labels_shown = dict([headings[0], *headings[start : start + number]])

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import repeat
 
-from waitbench.analysis.statistics import Comparison, IdleCost
+from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import UsageError
 from waitbench.model.verdicts import Estimate
 from waitbench.reporting.document import Cell, Column, Dot, Heading, Table, TextCell
@@ -42,16 +42,14 @@ def parse_price(text: str) -> float:
     return float(match[1]) * _HOURS_A_MONTH
 
 
-Costs = Sequence[tuple[str, str, IdleCost | None]]
-"""The scenario and revision of each worker, and its cost if known."""
-
-
 def tables(
     comparisons: Iterable[Comparison], price: float | None = None, *, grouped: bool = True
 ) -> list[Table]:
     """The table of the workers that only wait, except in a scan; ``grouped`` by scenario.
 
     Where a worker works, CPU is not the cost of waiting. ``price`` is that of a core for a month.
+    Each worker has a row, the costliest first and failed workers last; each figure of any worker
+    has a column.
     """
     specs = ((it, it.record.spec) for it in comparisons)
     waiting = [it for it, spec in specs if spec.waits and not spec.works and spec.scan is None]
@@ -61,16 +59,7 @@ def tables(
     costs = [row for row in all_costs if row[2] or not grouped]
     if not any(cost for *_, cost in costs):
         return []
-    return [idle_table(costs, max(it.rounds for it in waiting), price, grouped=grouped)]
-
-
-def idle_table(
-    costs: Costs, rounds: int, price: float | None = None, *, grouped: bool = False
-) -> Table:
-    """A row for each worker, the costliest first and failed workers last.
-
-    A figure has a column if any worker has it.
-    """
+    rounds = max(it.rounds for it in waiting)
     rows = sorted(costs, key=lambda row: -row[2].cores.value if row[2] else math.inf)
     idle_costs = [cost for *_, cost in rows]
     span = format_span((cost.window_s for cost in idle_costs if cost and cost.window_s), ".0f")
@@ -93,7 +82,7 @@ def idle_table(
         values = [cost.figures.get(metric) if cost else None for cost in idle_costs]
         if any(value is not None for value in values):
             columns.append(figure_column(text, values, unit))
-    return Table(title, columns, groups=[worker for worker, *_ in rows] if grouped else ())
+    return [Table(title, columns, groups=[worker for worker, *_ in rows] if grouped else ())]
 
 
 def figure_column(text: str, values: Sequence[float | None], unit: str = "") -> Column:

@@ -5,7 +5,7 @@ their words.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -132,7 +132,7 @@ def _change_in(group: Sequence[MetricResult], *, is_brief: bool) -> str:
     if unsure and not (is_brief and parts):
         widest = max(unsure, key=lambda it: _width_of(it.ratio))
         known = forest.interval_of(widest)
-        where = "" if is_brief else f" ({known} in {widest.scenario})"
+        where = "" if is_brief or known == NOTHING else f" ({known} in {widest.scenario})"
         parts.append(f"unclear {_in_how_many(unsure, group)}{where}")
     reasons = grouped((it for it in group if it.verdict is None), lambda it: it.why_not)
     parts += [f"{_reason(alike[0])} {_in_how_many(alike, group)}" for alike in reasons.values()]
@@ -223,13 +223,9 @@ def cautions(comparisons: Sequence[Comparison], *, is_gate: bool = False) -> Ite
     if records and records[0].context.mixed_origins:
         text = "different compilers built these, and may explain a difference"
         yield _note("mixed-origins", f"{text}: leave out --origin mixed")
-    machines = grouped(records, lambda record: machine_name(record.measured_on))
+    machines = {record.measured_on.get("fingerprint") for record in records}
     if len(machines) > 1:
-        where = "; ".join(
-            f"{', '.join(record.scenario for record in on_it)} on {machine}"
-            for machine, on_it in machines.items()
-        )
-        text = f"measured on {len(machines)} machines, no scenario on two of them: {where}"
+        text = f"measured on {len(machines)} machines, no scenario on two of them"
         yield _note("machines", text, count=len(machines))
 
 
@@ -270,13 +266,6 @@ def _is_costly_to_count(comparison: Comparison, label: str) -> bool:
         return False
     idle_s, wakeups = means["idle"].value, means["wakeups"].value
     return 0 < idle_s < COSTLY_COUNTING_S * wakeups
-
-
-def machine_name(machine: Mapping[str, object]) -> str:
-    number = machine.get("cpus")
-    cpus = "" if number is None else ", 1 CPU" if number == 1 else f", {number} CPUs"
-    kind = machine.get("cpu") or machine.get("architecture") or "unknown processor"
-    return f"{kind}{cpus} ({machine.get('fingerprint', 'unknown')})"
 
 
 def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
@@ -382,6 +371,8 @@ def _why_open(answer: Judgement) -> str:
     is_share = bool(answer.limit or answer.allowance)
     reasons, most = [answer.why_given_up or ""], answer.most
     ratio, outliers = answer.ratio, answer.outliers
+    if ratio and answer.cost_ratio and (ratio.low or 0.0) > most:
+        reasons.append("its cost may have fallen, which later rounds can show")
     is_within = ratio is not None and ratio.value < most
     if is_within and answer.mean_ratio is not None:
         means = answer.mean_ratio
