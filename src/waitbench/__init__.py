@@ -41,10 +41,6 @@ def read(folder: str | PathLike[str] | None = None) -> pd.DataFrame:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from waitbench.system.installation import VERSION
-
-        return VERSION
     from waitbench.features import FUNCTIONS
 
     if name in FUNCTIONS:

@@ -12,8 +12,8 @@ from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode
 from waitbench.reporting.console import make_console, print_prose
 from waitbench.reporting.drawing import FAILURE, HOLDS, MARK_STYLES, WARNING
-from waitbench.system import machine, proc
-from waitbench.system.machine import CpuTimes, find_instruments
+from waitbench.system import machine
+from waitbench.system.machine import find_instruments
 from waitbench.system.paths import Cache
 
 
@@ -48,13 +48,7 @@ def doctor() -> None:
 
 def _requirements(cache: Cache) -> Iterator[Requirement]:
     """Yields each requirement as soon as it is checked, the most important first."""
-    described, count = machine.describe(), machine.cpus()
-    yield Requirement(
-        "CPUs",
-        str(count),
-        count > 1,
-        "With one CPU the processes of a cluster take turns: measure single processes.",
-    )
+    described = machine.describe()
     accounting = described["cpu_accounting"]
     yield Requirement(
         "CPU accounting",
@@ -79,20 +73,6 @@ def _requirements(cache: Cache) -> Iterator[Requirement]:
         "The metric syscalls is missing, and the gate does not judge it; wakeups and polls still "
         "explain a cost.",
         counted.remedy,
-    )
-    yield Requirement(
-        "threads' CPU",
-        "can be read" if proc.has_schedstat() else "no /proc/<pid>/schedstat",
-        proc.has_schedstat(),
-        "No thread's wake-ups and CPU can be observed.",
-    )
-    reading = CpuTimes.now()
-    share = reading.steal_s / max(reading.busy_s + reading.steal_s, 1e-9)
-    yield Requirement(
-        "steal time",
-        f"{share:.1%} of all busy time so far",
-        share <= 0.01,
-        "Other machines use the same CPUs: figures vary more, and verdicts stay inconclusive.",
     )
     governor = described["frequency_governor"]
     yield Requirement(
