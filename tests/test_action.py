@@ -152,6 +152,13 @@ def test_what_cannot_be_found_is_an_error_that_says_what_to_do(tmp_path: Path) -
         done = run_one(FIND, tmp_path, {"repository": str(repository)}, BASE="1" * 40)
         assert (done.returncode, said in done.stdout) == (3, True), done.stdout
         assert done.stdout.startswith("::error title=waitbench::")
+    # Its files would choose how it is measured, also between two releases.
+    named = {"repository": str(folder), "baseline": "1.0", "candidate": "2.0", "worker": "w.toml"}
+    for files_from, code in (("base", 3), ("change", 0)):
+        inputs = {**named, "files_from": files_from}
+        done = run_one(FIND, tmp_path, inputs, BASE="1" * 40)
+        assert done.returncode == code, done.stdout
+    assert "The base, whose files count" in run_one(FIND, tmp_path, named, BASE="1" * 40).stdout
 
 
 def test_a_change_neither_chooses_how_it_is_measured_nor_accepts_its_own_regression(
