@@ -16,7 +16,7 @@ IMPORTS = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
 import tool
-held = [open(name) for name in sys.argv[2:]]
+held = [open(name) for name in sys.argv[3:]]
 print("up", flush=True)
 time.sleep(600)
 """
@@ -47,15 +47,16 @@ def test_files_are_what_runs_is_read_or_named_but_no_data(tmp_path: Path) -> Non
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     os.utime(tmp_path / "changed", (begun_s, begun_s))
-    names = [tmp_path / name for name in ("run/own", "read", "changed")]
+    (run / "link").symlink_to(tmp_path / "read")
+    names = [tmp_path / "named", *(tmp_path / name for name in ("run/own", "run/link", "changed"))]
     package(tmp_path / "used")
     with python(IMPORTS, tmp_path / "used", *names) as process:
         line_of(process)
         paths = loaded.files([process.pid], run, begun_s)
         process.kill()
-    assert str(tmp_path / "read") in paths
+    assert {str(tmp_path / "read"), str(tmp_path / "named")} <= paths
     assert str(Path(sys.executable).resolve()) in paths
-    assert not {str(tmp_path / name) for name in ("run/own", "changed", "named")} & paths
+    assert not {str(tmp_path / name) for name in ("run/own", "run/link", "changed")} & paths
     assert all(Path(path).is_absolute() for path in paths)
 
 
