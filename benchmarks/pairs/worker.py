@@ -52,7 +52,7 @@ VARIANTS = {
     "end-burst": Variant(bursts=True),
     "reaped-child": Variant(forks=True),
     # Fewer computations compensate for the CPU that the wake-ups cost.
-    "wake-ups": Variant(load=0.45, period_s=0.005),
+    "wake-ups": Variant(load=0.76, period_s=0.005),
     "late-60ms": Variant(load=0.8, late_s=0.06),
     "memory-20mb": Variant(memory_bytes=20_000_000),
 }

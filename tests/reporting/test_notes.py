@@ -17,7 +17,6 @@ from tests.records import (
     make_revision,
     measurement,
     outcome,
-    specify,
     times,
     waits,
 )
@@ -71,11 +70,6 @@ def disturbed() -> Iterator[ScenarioResults]:
         record.add(measurement(label, 4, ONE[0], marks=("disturbed",)))
     yield record
     yield disturb(make_record({"old": ONE * 3, "new": ONE * 3}, scenario="busy"), 1, 2)
-
-
-def two_machines() -> Iterator[ScenarioResults]:
-    for name in ("here", "there"):
-        yield specify(pair(scenario=name), machine={"cpu": name, "fingerprint": name})
 
 
 def other_packages() -> ScenarioResults:
@@ -132,7 +126,6 @@ CASES: dict[str, Callable[[], Input]] = {
     "identical builds of other compilers": lambda: [*same_builds()],
     "rounds that were disturbed": lambda: [*disturbed()],
     "a revision with few rounds": lambda: [make_record({"a": ONE * 4, "b": ONE})],
-    "scenarios of two machines": lambda: [*two_machines()],
     "other packages": lambda: [other_packages()],
     "many wake-ups for little CPU": lambda: [waking(0.06)],
     "many wake-ups for much CPU": lambda: [waking(0.6)],

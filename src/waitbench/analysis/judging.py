@@ -352,7 +352,8 @@ def _apply_rule(
         cost_ratio = cost_result.ratio
         explanation = Verdict.EXPLAINED if cost_result.verdict in PASSING else None
         first = min(rule.passing_analyses(len(question.records), 0.0), default=0)
-        if cost_ratio and cost_ratio.value < 1 - rule.offsetting_fall and len(pairs) < first:
+        fell = cost_ratio is not None and cost_ratio.value < 1 - rule.offsetting_fall
+        if fell and not explanation and len(pairs) < first:
             # So few rounds cannot show that it fell.
             explanation = Verdict.INCONCLUSIVE
         if explanation and result.verdict not in PASSING and not _is_unresponsive(question):

@@ -7,9 +7,9 @@ of the candidate's cost divided by the allowed cost. A side is an *outlier* if i
 
 * *Slower*: the signed-rank test shows that the log excess is above 0. Or, at the last interim
   analysis, more discordant pairs have the candidate's outlier than chance explains.
-* *Within margin*: the signed-rank test of all pairs that are not discordant shows that the log
-  excess is below 0; and outliers are not more frequent, nor add much to the mean; and neither the
-  means nor the estimate of a single scenario are much above what is allowed.
+* *Within margin*: the signed-rank test of all pairs, or of those that are not discordant, shows
+  that the log excess is below 0; and outliers are not more frequent, nor add much to the mean; and
+  neither the means nor the estimate of a single scenario are much above what is allowed.
 * *Inconclusive*: all else.
 
 The latest interim analysis decides. The rounds of analyses are fixed, and errors are divided over
@@ -360,7 +360,7 @@ def judge_pairs(
 
 
 def _interval(log_excess: Floats, sides: Sides, alpha_fail: float, alpha_pass: float) -> Interval:
-    """The interval of the log excess; if its bound without discordant pairs is below 0, with that.
+    """The interval of the log excess. A bound below 0 without discordant pairs replaces the upper.
 
     Outliers have tests of their own. Whether a pair is discordant does not depend on which of its
     runs is the candidate's, so the test of the other pairs is exact, too.

@@ -413,11 +413,11 @@ class WorkerLaunch(ConditionLaunch):
                 late_ns = self._poke()
             except Failure as failure:
                 self._record_missing("lateness", failure)
-                break
+                continue
             if late_ns is None:
                 break
             lateness_ns.append(late_ns)
-        else:
+        if "lateness" not in self._incomplete:
             self._facts["lateness_ns"] = [(it, 1) for it in lateness_ns]
             self._facts["lateness_max_ns"] = max(lateness_ns)
         return time.monotonic() - begun

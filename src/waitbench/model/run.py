@@ -40,7 +40,7 @@ BY_PROC = "by-proc"
 """Figures of the window were read from /proc, because no counters were available."""
 CONCURRENT = "side-by-side"
 INCOMPLETE = "incomplete"
-"""The poke went unanswered, or the shutdown failed: ``Measurement.incomplete`` has details."""
+"""The poke went unanswered, the shutdown failed, or counting ended: see ``incomplete``."""
 SENT_AT_END = "sent-at-end"
 """The poke's command printed ``sent`` only as it ended: lateness counts from its start."""
 
@@ -78,7 +78,7 @@ class Measurement(
     metrics: Mapping[str, Quantity]
     marks: tuple[str, ...] = ()
     incomplete: Mapping[str, Lack] = {}
-    """The metrics that it lacks, by key, if the poke went unanswered or the shutdown failed."""
+    """The metrics that a run lacks, by key, if it is ``INCOMPLETE``."""
     loaded: Mapping[str, str] = {}
     """SHA-256, by path, of files that a program loaded; only in the first run of a revision."""
     left: str = ""

@@ -223,10 +223,6 @@ def cautions(comparisons: Sequence[Comparison], *, is_gate: bool = False) -> Ite
     if records and records[0].context.mixed_origins:
         text = "different compilers built these, and may explain a difference"
         yield _note("mixed-origins", f"{text}: leave out --origin mixed")
-    machines = {record.measured_on.get("fingerprint") for record in records}
-    if len(machines) > 1:
-        text = f"measured on {len(machines)} machines, no scenario on two of them"
-        yield _note("machines", text, count=len(machines))
 
 
 def failures(failed: Iterable[FailedRuns], how: str = "failed") -> Iterator[Note]:
@@ -371,8 +367,8 @@ def _why_open(answer: Judgement) -> str:
     is_share = bool(answer.limit or answer.allowance)
     reasons, most = [answer.why_given_up or ""], answer.most
     ratio, outliers = answer.ratio, answer.outliers
-    if ratio and answer.cost_ratio and (ratio.low or 0.0) > most:
-        reasons.append("its cost may have fallen, which later rounds can show")
+    if ratio and answer.criterion.cost and answer.cost_ratio and (ratio.low or 0.0) > most:
+        reasons.append(f"{answer.criterion.cost.title} may have fallen: more rounds can show it")
     is_within = ratio is not None and ratio.value < most
     if is_within and answer.mean_ratio is not None:
         means = answer.mean_ratio

@@ -27,7 +27,7 @@ def test_the_history_of_the_samples(
     [
         ("history", (SAMPLES, "--metric", "joy"), "there is no metric 'joy'. There are: real"),
         ("history", (SAMPLES, "--anchor", "v9"), "is in none of these comparisons. There are: v0."),
-        ("history", (SAMPLES, "-s", "nothing*"), "matches no stored scenario. There are: "),
+        ("history", (SAMPLES, "-s", "nothing*"), "has idle in nothing*. Measure first"),
         ("history", ("no such folder",), "There is no folder"),
         ("track", (), "--anchor"),
         ("track", ("--newest", "0"), "0 is not in the range"),

@@ -277,7 +277,7 @@ def _require_placeholders(table: WorkerTable) -> None:
             if name not in known:
                 remedy = hint(f"{{{name}}}", (f"{{{other}}}" for other in sorted(known)))
                 _reject(key, f"nothing fills {{{name}}}{remedy}")
-            used |= set() if key.startswith("services.") else {name}
+            used |= set() if key.startswith(("services.", "poke.")) else {name}
     if not (table.package or table.build) and "revision" not in used:
         kind = "variant" if table.variants else "program"
         _reject("command", f"there is no package, so it needs {{revision}}: the {kind}")
@@ -329,6 +329,8 @@ def _require_parameters(table: WorkerTable) -> None:
     for scenario, values in table.scenarios.items():
         for name, value in values.items():
             key, default = f"scenarios.{scenario}.{name}", table.parameters.get(name)
+            if isinstance(value, str) and PLACEHOLDER.search(value):
+                _reject(key, "nothing fills placeholders here: name them in command")
             if default is None:
                 _reject(key, f"is not a key of [parameters]{hint(name, table.parameters)}")
             if isinstance(value, str) != isinstance(default, str):

@@ -94,14 +94,16 @@ def bisect(
     # Raises before a folder is made if there is nothing to search.
     first = _first_range(valid)
     names = [scenario.name for scenario in valid.scenarios]
-    asked = {"criterion": str(criterion), "find": find, "scenarios": names}
+    asked = {
+        "good": first.points[0].label, "bad": first.points[-1].label,
+        "criterion": str(criterion), "find": find, "scenarios": names,
+    }  # fmt: skip
 
     def has_begun(folder: Path) -> bool:
         begun = formats.read(folder, KIND, dict[str, Any])
         return begun is not None and asked.items() <= begun.items()
 
-    resumable = has_begun if resume else None
-    claim = folders.claimed(results, (KIND, *valid.labels), resumable=resumable)
+    claim = folders.claimed(results, (KIND, *valid.labels), resumable=has_begun if resume else None)
     with claim as folder, shutdown.advice_if_interrupted(folder, interruption_message(folder)):
         run = BisectRun(
             valid=valid,

@@ -73,11 +73,9 @@ def history(
         for session in stored.sessions
         if not scenario or any(fnmatchcase(session.series.scenario, glob) for glob in scenario)
     ]
-    if stored.sessions and not sessions:
-        remedy = hint(scenario[0], sorted({it.series.scenario for it in stored.sessions}))
-        raise UsageError(f"--scenario {scenario[0]!r} matches no stored scenario{remedy}.")
     if not sessions:
-        raise UsageError(f"No stored comparison of two revisions has {metric}. {MEASURE_FIRST}")
+        has = f"has {metric}{' in ' if scenario else ''}{', '.join(scenario)}"
+        raise UsageError(f"No stored comparison of two revisions {has}. {MEASURE_FIRST}")
     histories = trends(sessions, _name_of_anchor(anchor, sessions) if anchor else None)
     if as_json:
         print(json.dumps(view.as_json(histories), indent=2))

@@ -160,13 +160,13 @@ def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping
 
 def _history_name(anchor: EnvironmentSpec, stored: Stored) -> str:
     """The name of the anchor in the history. Raises ``UsageError`` for code that may change."""
+    if not (anchor.source.origin.is_release or anchor.source.origin is Origin.SOURCE):
+        raise UsageError(f"--anchor {anchor.label} may change: name a release or a commit.")
     name = name_of(anchor.source)
-    if anchor.source.origin.is_release:
-        known = {it.name for session in stored.sessions for it in session.logs}
-        return f"{name}.0" if f"{name}.0" in known else name
-    if anchor.source.origin is Origin.SOURCE:
-        return name
-    raise UsageError(f"--anchor {anchor.label} may change: name a release or a commit.")
+    sessions = (it for it in stored.sessions if it.engine == anchor.engine)
+    known = {it.name for session in sessions for it in session.logs}
+    # The release 0.21 is 0.21.0.
+    return next((it for it in (name, f"{name}.0", f"{name}.0.0") if it in known), name)
 
 
 def series_of(valid: ValidRequest) -> list[Series]:
