@@ -173,6 +173,16 @@ def test_messages_at_a_rate_are_sent_within_the_window(
     assert len(quiet.report["lateness_ns"]) == 1
 
 
+def test_a_poke_that_fails_at_a_rate_leaves_the_other_messages(tmp_path: Path) -> None:
+    poke = "[poke]\ncommand = ['sh', '-c', 'kill -USR1 $(cat pid); exit 4']\n"
+    text = f"{CALM}{poke}done = {{ log = 'handled' }}\nrate = 10\n"
+    result = worker(tmp_path, ANSWERS, text, scenario="mine-at-rate")
+    assert (result.exit_code, result.failure) == (0, "")
+    assert "the poke ended with exit code 4" in result.report["incomplete"]["lateness"]["why"]
+    assert "lateness_ns" not in result.report
+    assert result.stdout.count("handled") == 4
+
+
 def test_a_message_that_is_not_handled_ends_those_at_a_rate(tmp_path: Path) -> None:
     text = f"{CALM}[poke]\ncommand = 'true'\ndone = {{ log = 'no', within = 0.3 }}\nrate = 5\n"
     result = worker(tmp_path, SLEEPS, text, scenario="mine-at-rate")

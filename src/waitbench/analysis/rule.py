@@ -360,10 +360,11 @@ def judge_pairs(
 
 
 def _interval(log_excess: Floats, sides: Sides, alpha_fail: float, alpha_pass: float) -> Interval:
-    """The interval of the log excess. A bound below 0 without discordant pairs replaces the upper.
+    """The interval of the log excess.
 
-    Outliers have tests of their own. Whether a pair is discordant does not depend on which of its
-    runs is the candidate's, so the test of the other pairs is exact, too.
+    The upper bound is that of the pairs that are not discordant if this is below 0: outliers have
+    tests of their own. Whether a pair is discordant does not depend on which of its runs is the
+    candidate's, so the test of the other pairs is exact, too.
     """
     interval = signed_rank_interval(log_excess, alpha_fail, alpha_pass)
     others = log_excess[sides == 0]

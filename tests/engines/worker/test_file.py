@@ -129,6 +129,7 @@ def test_a_large_text_beside_it_is_a_part_of_the_worker_but_not_of_its_results(
             "scenarios.big.size: is not a key of [parameters]. There are: none",
         ),
         (SIZED + "[scenarios.big]\nsize = 'L'\n", "scenarios.big.size: 'L' is not of the type"),
+        (SIZED + "[scenarios.big]\nsize = '{port}'\n", "scenarios.big.size: nothing fills"),
         (
             SHORTEST + "variants = ['a']\npackage = 'x'\n",
             "variants: does not go with package: a revision is of one kind",
