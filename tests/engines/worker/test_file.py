@@ -122,14 +122,17 @@ def test_a_large_text_beside_it_is_a_part_of_the_worker_but_not_of_its_results(
         (SHORTEST + "[parameters]\nsilence = 1\n", "parameters.silence: is a placeholder already"),
         (
             SHORTEST + "[parameters]\na = '{port}'\n",
-            "parameters.a: nothing fills placeholders",
+            "parameters.a: nothing fills {port}",
         ),
         (
             SHORTEST + "[scenarios.big]\nsize = 1\n",
             "scenarios.big.size: is not a key of [parameters]. There are: none",
         ),
         (SIZED + "[scenarios.big]\nsize = 'L'\n", "scenarios.big.size: 'L' is not of the type"),
-        (SIZED + "[scenarios.big]\nsize = '{port}'\n", "scenarios.big.size: nothing fills"),
+        (
+            SIZED.replace("3", "'S'") + "[scenarios.big]\nsize = '{port}'\n",
+            "scenarios.big.size: nothing fills {port}",
+        ),
         (
             SHORTEST + "variants = ['a']\npackage = 'x'\n",
             "variants: does not go with package: a revision is of one kind",

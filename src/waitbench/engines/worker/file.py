@@ -290,6 +290,10 @@ def _require_placeholders(table: WorkerTable) -> None:
 
 def _texts(table: WorkerTable) -> Iterator[tuple[str, str, set[str]]]:
     """Yields key, text and known placeholders of each text that may have placeholders."""
+    tables = {f"scenarios.{name}": values for name, values in table.scenarios.items()}
+    for key, values in {"parameters": table.parameters, **tables}.items():
+        for name, value in values.items():
+            yield from ((*text, set()) for text in _flat(f"{key}.{name}", value))
     usable = {name for name, is_usable in PLACEHOLDERS.items() if is_usable(table)}
     known = {*table.parameters, *usable} - NOT_IN_SERVICES
     for name, service in table.services.items():
@@ -321,16 +325,12 @@ def _flat(key: str, part: object) -> Iterator[tuple[str, str]]:
 
 
 def _require_parameters(table: WorkerTable) -> None:
-    for name, value in table.parameters.items():
+    for name in table.parameters:
         if name in _RESERVED:
             _reject(f"parameters.{name}", "is a placeholder already: rename it")
-        if isinstance(value, str) and PLACEHOLDER.search(value):
-            _reject(f"parameters.{name}", "nothing fills placeholders here: name them in command")
     for scenario, values in table.scenarios.items():
         for name, value in values.items():
             key, default = f"scenarios.{scenario}.{name}", table.parameters.get(name)
-            if isinstance(value, str) and PLACEHOLDER.search(value):
-                _reject(key, "nothing fills placeholders here: name them in command")
             if default is None:
                 _reject(key, f"is not a key of [parameters]{hint(name, table.parameters)}")
             if isinstance(value, str) != isinstance(default, str):

@@ -94,14 +94,14 @@ def bisect(
     # Raises before a folder is made if there is nothing to search.
     first = _first_range(valid)
     names = [scenario.name for scenario in valid.scenarios]
-    asked = {
+    identity = {
         "good": first.points[0].label, "bad": first.points[-1].label,
         "criterion": str(criterion), "find": find, "scenarios": names,
     }  # fmt: skip
 
     def has_begun(folder: Path) -> bool:
         begun = formats.read(folder, KIND, dict[str, Any])
-        return begun is not None and asked.items() <= begun.items()
+        return begun is not None and identity.items() <= begun.items()
 
     claim = folders.claimed(results, (KIND, *valid.labels), resumable=has_begun if resume else None)
     with claim as folder, shutdown.advice_if_interrupted(folder, interruption_message(folder)):
@@ -179,8 +179,8 @@ class BisectRun(Bisection):
         report = view.summarize(self)
         where = f"{self.folder}: {KIND}.json, {KIND}.md, a folder for each step"
         shown = () if self.output.quiet else report.tables
-        links = (("Results", where),)
-        print_report(replace(report, links=links, tables=shown), self.output.progress)
+        report_shown = replace(report, links=(("Results", where),), tables=shown)
+        print_report(report_shown, self.output.progress)
         publish_markdown(self.folder / f"{KIND}.md", markdown.render_report(report))
         return code
 
