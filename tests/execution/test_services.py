@@ -84,6 +84,7 @@ def test_services_are_up_in_their_order_with_nothing_of_the_callers_shell_until_
         assert len({server.config.port for server in up_services.servers}) == 2
         for name, server in zip(("first", "second"), up_services.servers, strict=True):
             assert server.config.folder == str(tmp_path / f"service-{name}")
+            assert server.config.memory > 2**20, "that of a Python"
             environment = environment_of(server.config.port)
             assert of_the_user not in environment.values()
         assert up_services.cpu_s() > 0, "each has started a Python"

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from waitbench.model.metrics import MEMORY, OTHER_ALLOWED_S, OTHER_CPU, STEAL, STOP, WINDOW
+from waitbench.model.metrics import (
+    MEMORY,
+    OTHER_ALLOWED_S,
+    OTHER_CPU,
+    SERVICE_MEMORY,
+    STEAL,
+    STOP,
+    WINDOW,
+)
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
     CONCURRENT,
@@ -26,7 +34,7 @@ IDLE_SHARE = 0.25
 WARM_UPS_SHARE = 0.5
 """The same for a batch before any round in turns, if each run costs as its warm-up did."""
 MEMORY_SHARE = 0.5
-"""The share of the available memory for concurrent runs, each with the baseline's memory."""
+"""The share of the available memory for concurrent runs and their services."""
 MIN_TURN_S = 0.1
 """The time in which a run starts, or shuts down, alone is this, and twice the CPU for that."""
 _TOLERATED_CORES = 0.25
@@ -79,7 +87,7 @@ class Concurrency:
         used = [cores_of(run) for run in baseline]
         is_too_busy_to_double = bool(used) and cpus <= 2 * min(used) < math.inf
         if used and not (is_too_busy_to_double and scenario.large_changes_only):
-            held = max(run.metrics.get(MEMORY.key, 0.0) for run in baseline)
+            held = max(map(_memory, baseline))
             shared = (IDLE_SHARE * cpus, max(used)), (MEMORY_SHARE * available_memory(), held)
             bounds += [total / each / len(labels) for total, each in shared if each]
         else:
@@ -142,7 +150,12 @@ def turns_s(record: ScenarioResults) -> list[float]:
 
 def expected_memory(baseline: Sequence[Measurement]) -> int:
     """Estimates how many bytes a run uses in all: it frees as many as it holds in its window."""
-    return 2 * max((int(run.metrics.get(MEMORY.key, 0)) for run in baseline), default=0)
+    return 2 * max(map(_memory, baseline), default=0)
+
+
+def _memory(run: Measurement) -> int:
+    """The memory of a run with its services, in bytes; without what is unknown."""
+    return int(sum(run.metrics.get(key, 0) for key in (MEMORY.key, SERVICE_MEMORY)))
 
 
 def turn_s(record: ScenarioResults) -> float:

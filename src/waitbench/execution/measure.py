@@ -32,7 +32,7 @@ from waitbench.execution.identity import why_from_elsewhere
 from waitbench.execution.launch_report import FAILURE, HAS_ENDED, METRICS, REPORT, REPORTS, used_s
 from waitbench.model.errors import HarnessError, masked
 from waitbench.model.launch import BatchSlot, DataflowConfig, WorkerConfig
-from waitbench.model.metrics import STOP, WINDOW, Quantity
+from waitbench.model.metrics import SERVICE_MEMORY, STOP, WINDOW, Quantity
 from waitbench.model.run import (
     ENDED,
     FAILED,
@@ -218,7 +218,9 @@ class Measurer:
             assert isinstance(program, WorkerConfig), "modules are looked for in worker files' runs"
             if why := why_from_elsewhere(loaded, modules, environment, program):
                 raise _NoMeasurement(why)
-        known = {WINDOW, *(metric.key for metric in scenario.metrics)} - incomplete.keys()
+        if services := ready.services.configs.values():
+            metrics[SERVICE_MEMORY] = sum(it.memory for it in services)
+        known = {WINDOW, SERVICE_MEMORY, *(it.key for it in scenario.metrics)} - incomplete.keys()
         return Measurement(
             **run.identity,
             metrics={key: value for key, value in metrics.items() if key in known},

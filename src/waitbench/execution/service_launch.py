@@ -20,6 +20,7 @@ from waitbench.execution.conditions import ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import Failure
 from waitbench.model.launch import ServiceConfig, encode
+from waitbench.system import proc
 
 ENDS_WITHIN_S = 10.0
 READ, STOP, START = "read", "stop", "start"
@@ -72,7 +73,9 @@ class ServiceLaunch(ConditionLaunch):
             except Failure as failure:
                 self._report(str(failure))
                 return 1
-            self._report(self.service._replace(address=address))
+            memory = proc.memory(self.tree.processes())
+            used = memory.proportional if memory else 0
+            self._report(self.service._replace(address=address, memory=used))
             try:
                 self._serve(listener)
             except Failure as failure:

@@ -110,6 +110,8 @@ class ServiceConfig(NamedTuple):
     counters: Sequence[str]
     address: str = ""
     """The socket on which the launcher of a running service receives orders."""
+    memory: int = 0
+    """What a running service used when it became ready, in bytes; 0 if unknown."""
 
 
 class BatchSlot(NamedTuple):

@@ -73,6 +73,8 @@ OTHER_CPU = "machine_foreign_cpu"
 STEAL = "machine_steal"
 SYSTEM_CALLS = "system_calls"
 MEMORY_GROWTH = "memory_growth"
+SERVICE_MEMORY = "service_memory"
+"""Memory of a run's services. It is not compared, but limits how many runs are concurrent."""
 IDLE_USER = "time_user_idle"
 IDLE_SYSTEM = "time_system_idle"
 
