@@ -320,9 +320,9 @@ class Session:
             measured = self.measurer.measure(*tried)
             results = list(zip(tried, measured, strict=True))
         else:
-            baselines = [concurrency.runs_of_baseline(self._record(run)) for run in tried]
-            turns = [concurrency.turns_s(self._record(run)) for run in tried]
-            turns_s = [max(it) for it in zip(*turns, strict=True)]
+            records = [*{run.scenario.name: self._record(run) for run in tried}.values()]
+            baselines = [*map(concurrency.runs_of_baseline, records)]
+            turns_s = [max(it) for it in zip(*map(concurrency.turns_s, records), strict=True)]
             lanes = min(map(concurrency.lanes, baselines))
             self.measurer.prefault(len(tried) * max(map(concurrency.expected_memory, baselines)))
             begun = time.monotonic()

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -65,13 +66,22 @@ def start(
 
 def end(process: "subprocess.Popen[bytes]", find_left: FindLeft) -> int:
     """Kills the processes of a program that still run; returns their number."""
-    leftovers = proc.kill(lambda: find_left(process.pid))
+    leftovers, has_left = 0, bool(find_left(process.pid))
+    if has_left:
+        leftovers = proc.kill(lambda: find_left(process.pid))
     process.wait()
     _running.discard(process.pid)
-    for pid in find_left(process.pid):  # zombies
+    for pid in find_left(process.pid) if has_left else ():  # zombies
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
+    _present.cache_clear()
     return leftovers
+
+
+@cache
+def _present() -> frozenset[int]:
+    """The descendants of this process; cached until a program ends, as ``/proc`` is slow."""
+    return frozenset(proc.descendants(os.getpid()))
 
 
 def tree_and_orphans() -> FindLeft:
@@ -79,7 +89,7 @@ def tree_and_orphans() -> FindLeft:
 
     Programs that run concurrently must adopt their own orphans.
     """
-    before = {*proc.descendants(os.getpid())}
+    before = _present()
 
     def find(pid: int) -> Sequence[int]:
         with _start_lock:
