@@ -291,7 +291,8 @@ def test_twelve_pairs_that_agree_are_enough_for_each_of_twelve_questions(others:
 
 def test_a_gate_does_not_wait_for_scipy_to_start() -> None:
     code = (
-        "import sys\nfrom waitbench.analysis import rule\n"
+        "import sys\nfrom waitbench.analysis import rule, statistics\n"
+        "statistics.mean([1.0, 2.0, 3.0])\n"
         "rule.judge_pairs((((1.0, 1.1),),) * 9, margin=0.1, least=1e-9, alpha=0.01)\n"
         "rule.judge_limit((((1.0, 1.1),),) * 9, alpha=0.01)\n"
         "assert not any(name.startswith('scipy') for name in sys.modules)\n"

@@ -4,6 +4,7 @@ import math
 from random import Random
 
 import pytest
+from scipy import stats
 
 from tests.records import make_record, measurement, times
 from waitbench.analysis import statistics
@@ -29,6 +30,13 @@ def test_ratios_are_paired_within_rounds() -> None:
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((0.5, 0.5, 0.5))
     assert ratio.count == 3
     assert ratio.verdict is Verdict.FASTER
+
+
+@pytest.mark.parametrize("freedom", [*range(1, 32), 100, 999, math.inf])
+def test_quantiles_of_t_are_those_of_scipy(freedom: float) -> None:
+    for share in (0.5, 0.6, 0.975, 0.9995, 1 - 1e-7):
+        expected = stats.t.ppf(share, freedom)
+        assert statistics.t_quantile(share, freedom) == pytest.approx(expected, rel=1e-8, abs=1e-12)
 
 
 def test_intervals_are_students_t() -> None:
