@@ -14,7 +14,7 @@ from waitbench.analysis import gate, statistics
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.results import Note
-from waitbench.model.metrics import MEMORY, METRICS, SERVICES, STOP, WINDOW, Metric
+from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, SERVICES, STOP, WINDOW, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import CONCURRENT
 from waitbench.reporting import forest, notes
@@ -91,6 +91,13 @@ def test_longer_windows_are_proposed_where_there_are_windows(
     specify(record, parameters=parameters, metrics=(*METRICS, *metrics))
     step = next_step(findings_of(record, verdict=unclear()))
     assert step == (f"{option}: longer runs detect smaller changes" if option else "")
+
+
+def test_longer_windows_are_not_proposed_for_what_a_run_has_once() -> None:
+    record, verdict = _called(waits(2), waits(4), ARGV), unclear()
+    specify(record, parameters={"window": 4.0}, metrics=(*METRICS, STOP))
+    late = [replace(it, metric=BY_NAME["latency-p50"]) for it in verdict.judgements]
+    assert not next_step(findings_of(record, verdict=replace(verdict, judgements=tuple(late))))
 
 
 def test_more_rounds_are_not_proposed_between_equal_builds() -> None:

@@ -18,6 +18,8 @@ from waitbench.reporting.formats import format_count, format_span
 
 _MOST_NAMED = 2
 """The most candidates that a title names."""
+_ONCE_A_RUN = {"latency", "latency-p50", "latency-max", "startup", "stop"}
+"""The names of metrics that a worker file's run has once, however long its window is."""
 _ROUNDS_FACTOR = 2
 """The factor by which more rounds are proposed, if there were too few."""
 
@@ -209,7 +211,9 @@ def next_step(findings: Findings) -> str:
         record, option = findings.comparisons[0].record, "--full"
         if STOP in record.metrics:
             window_s = record.spec.parameters.get("window", 0)
-            option = f"--set window={max(30.0, 2 * float(window_s)):g}"
+            unclear = {it.metric.name for it in verdict.answers(Verdict.INCONCLUSIVE)}
+            longer = f"--set window={max(30.0, 2 * float(window_s)):g}"
+            option = longer if unclear - _ONCE_A_RUN else ""
         elif any(metric.is_of_command for metric in record.metrics):
             option = ""  # a command that ends by itself has no window
         purpose = "longer runs detect smaller changes"
