@@ -85,6 +85,8 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             if isinstance(state, str):
                 copying.close()  # completes the log
                 raise _not_ready(service, state, log, cache)
+            # So that it is not left by any run, even if its launcher is killed.
+            processes.present.cache_clear()
             yield Server(service=service, config=state, log=log, process=process, copying=copying)
         finally:
             process.terminate()

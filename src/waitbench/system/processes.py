@@ -66,20 +66,20 @@ def start(
 
 def end(process: "subprocess.Popen[bytes]", find_left: FindLeft) -> int:
     """Kills the processes of a program that still run; returns their number."""
-    leftovers, has_left = 0, bool(find_left(process.pid))
-    if has_left:
-        leftovers = proc.kill(lambda: find_left(process.pid))
+    has_left = bool(find_left(process.pid))
+    leftovers = proc.kill(lambda: find_left(process.pid)) if has_left else 0
     process.wait()
     _running.discard(process.pid)
     for pid in find_left(process.pid) if has_left else ():  # zombies
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
-    _present.cache_clear()
+    with _start_lock:
+        present.cache_clear()
     return leftovers
 
 
 @cache
-def _present() -> frozenset[int]:
+def present() -> frozenset[int]:
     """The descendants of this process; cached until a program ends, as ``/proc`` is slow."""
     return frozenset(proc.descendants(os.getpid()))
 
@@ -89,7 +89,8 @@ def tree_and_orphans() -> FindLeft:
 
     Programs that run concurrently must adopt their own orphans.
     """
-    before = _present()
+    with _start_lock:  # so that one of several runs reads for all
+        before = present()
 
     def find(pid: int) -> Sequence[int]:
         with _start_lock:

@@ -70,7 +70,6 @@ def test_a_culprit_is_named_and_a_search_that_goes_on_makes_no_run_twice(
     others = (
         [*command, "--find", "faster"],
         [*ends(history, 0, 2), "--results", folder],
-        [*command, "--full"],
     )
     for other in others:
         done = run_compare(*other, "--resume", command="bisect")

@@ -39,7 +39,7 @@ def searched(*searches: Search) -> Bisection:
     return Bisection(
         criterion=Criterion(metric=BY_NAME["idle"], margin=0.10),
         faster=False,
-        scenarios={"partitioned-long-input": {"topology": "single", "wait": 5.0}},
+        scenarios=("partitioned-long-input",),
         searches=[*searches],
     )
 

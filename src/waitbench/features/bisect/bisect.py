@@ -93,13 +93,10 @@ def bisect(
     valid = validate(bounded, output.log)
     # Raises before a folder is made if there is nothing to search.
     first = _first_range(valid)
-    scenarios = {
-        it.name: {"topology": str(it.topology_in(valid.topology)), **it.parameters}
-        for it in valid.scenarios
-    }
+    names = [scenario.name for scenario in valid.scenarios]
     identity = {
         "good": first.points[0].label, "bad": first.points[-1].label,
-        "criterion": str(criterion), "find": find, "scenarios": scenarios,
+        "criterion": str(criterion), "find": find, "scenarios": names,
     }  # fmt: skip
 
     def has_begun(folder: Path) -> bool:
@@ -112,7 +109,7 @@ def bisect(
             valid=valid,
             criterion=criterion,
             faster=find == "faster",
-            scenarios=scenarios,
+            scenarios=tuple(names),
             most_rounds=max(number for number in ANALYSES if number <= rounds),
             budget_s=budget,
             folder=folder,

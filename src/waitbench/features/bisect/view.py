@@ -1,6 +1,6 @@
 """Formats a bisection as a report, lines of progress and JSON."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -24,8 +24,7 @@ class Bisection:
 
     criterion: Criterion
     faster: bool
-    scenarios: Mapping[str, Mapping[str, Any]]
-    """Their parameters, by name."""
+    scenarios: tuple[str, ...]
     searches: list[Search] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
@@ -154,7 +153,7 @@ def as_json(bisection: Bisection) -> dict[str, Any]:
         "bad": first.points[-1].label,
         "criterion": str(bisection.criterion),
         "find": "faster" if bisection.faster else "slower",
-        "scenarios": bisection.scenarios,
+        "scenarios": list(bisection.scenarios),
         "end": bisection.decisive.end.value,
         "headline": result_of(bisection, bisection.decisive),
         "remarks": bisection.remarks,
