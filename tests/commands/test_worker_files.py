@@ -27,7 +27,8 @@ def runs_of(results: Path) -> Mapping[str, Mapping[str, Any]]:
 @pytest.mark.smoke
 def test_two_programs_are_measured_side_by_side(run_compare: Compare, tmp_path: Path) -> None:
     slow, fast = (program(tmp_path, name, pause) for name, pause in (("a", 1), ("b", 0.05)))
-    file = worker(tmp_path, '[limits]\nwakeups = "1/s"\n')
+    server = "[services.web]\ncommand = 'python3 -m http.server {port} --bind 127.0.0.1'\n"
+    file = worker(tmp_path, f'[limits]\nwakeups = "1/s"\n{server}')
     done = run_compare(f"before={slow}", f"after={fast}", "--worker", file, *QUICKLY)
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "results" / "verdict.json").exists(), "no gate: no limit is asked"
@@ -37,6 +38,8 @@ def test_two_programs_are_measured_side_by_side(run_compare: Compare, tmp_path: 
     assert runs["after"]["time_cpu_idle"]["value"] > runs["before"]["time_cpu_idle"]["value"]
     assert runs["after"]["memory_proportional"]["value"] > 0
     assert "memory_peak_resident" not in runs["after"]
+    (record,) = records_in(tmp_path / "results")
+    assert all(run.metrics["service_memory"] > 2**20 for run in record.measurements)
     assert "same build" not in done.stdout
 
 

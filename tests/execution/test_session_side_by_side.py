@@ -146,10 +146,11 @@ def test_the_memory_of_services_counts_with_that_of_their_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(concurrency, "available_memory", lambda: 1200)
-    memory = {"memory_proportional": 10.0, "service_memory": 90.0}
+    memory = {"memory_proportional": 50.0, "service_memory": 50.0}
     made = giving(lambda _run: {"cpu_share_idle": IDLE, **memory})
     measured(made, rounds=8)
     assert concurrent_rounds(made)[0] == [2, 3, 4]
+    assert made.heard("prefault") == [(50 + 100) * len(runs) for runs in made.at_once]
 
 
 def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.MonkeyPatch) -> None:

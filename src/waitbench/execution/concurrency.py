@@ -150,7 +150,7 @@ def turns_s(record: ScenarioResults) -> list[float]:
 
 def expected_memory(baseline: Sequence[Measurement]) -> int:
     """Estimates how many bytes a run uses in all: it frees as many as it holds in its window."""
-    return 2 * max(map(_memory, baseline), default=0)
+    return max((_memory(run) + int(run.metrics.get(MEMORY.key, 0)) for run in baseline), default=0)
 
 
 def _memory(run: Measurement) -> int:
