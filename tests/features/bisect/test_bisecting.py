@@ -74,4 +74,6 @@ def test_a_culprit_is_named_and_a_search_that_goes_on_makes_no_run_twice(
     for other in others:
         done = run_compare(*other, "--resume", command="bisect")
         assert (done.returncode, "has nothing to resume" in done.stderr) == (2, True), done.stderr
+    done = run_compare(*command, "--full", "--resume", command="bisect")
+    assert (done.returncode, "was begun with other" in done.stderr) == (2, True), done.stderr
     assert json.loads((folder / "bisect.json").read_text()) == said

@@ -188,7 +188,9 @@ class BisectRun(Bisection):
         """Carries out a search, until it ends or the budget is spent."""
         search = Search(points=span.points, margin=self.criterion.margin, faster=self.faster)
         self.searches.append(search)
-        self._save()
+        # A resumed search keeps its file until a step has shown that the command is the same.
+        if not (self.folder / f"{KIND}.json").exists():
+            self._save()
         if span.begins_at_fork:
             self.remarks.append(
                 f"{self.valid.labels[0]} is on a branch of its own: the search begins where it "
