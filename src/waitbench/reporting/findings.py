@@ -10,6 +10,7 @@ from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import MetricResult, Note, by_urgency, decisive, with_answers
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import METRIC_ORDER, STOP
+from waitbench.model.scenario import RATE
 from waitbench.model.verdicts import GateStatus, Verdict
 from waitbench.reporting import forest, notes
 from waitbench.reporting.document import Contribution, Report, Table, grouped
@@ -18,8 +19,8 @@ from waitbench.reporting.formats import format_count, format_span
 
 _MOST_NAMED = 2
 """The most candidates that a title names."""
-_ONCE_A_RUN = {"latency", "latency-p50", "latency-max", "startup", "stop"}
-"""The names of metrics that a worker file's run has once, however long its window is."""
+_ONCE_A_RUN = {"latency", "latency-p50", "latency-max", "startup", "stop", "memory"}
+"""The names of metrics that a run of a worker file without a rate has once."""
 _ROUNDS_FACTOR = 2
 """The factor by which more rounds are proposed, if there were too few."""
 
@@ -211,9 +212,12 @@ def next_step(findings: Findings) -> str:
         record, option = findings.comparisons[0].record, "--full"
         if STOP in record.metrics:
             window_s = record.spec.parameters.get("window", 0)
-            unclear = {it.metric.name for it in verdict.answers(Verdict.INCONCLUSIVE)}
-            longer = f"--set window={max(30.0, 2 * float(window_s)):g}"
-            option = longer if unclear - _ONCE_A_RUN else ""
+            can_help = any(
+                it.metric.name not in _ONCE_A_RUN or RATE in part.spec.parameters
+                for it in verdict.answers(Verdict.INCONCLUSIVE)
+                for part in it.records
+            )
+            option = f"--set window={max(30.0, 2 * float(window_s)):g}" if can_help else ""
         elif any(metric.is_of_command for metric in record.metrics):
             option = ""  # a command that ends by itself has no window
         purpose = "longer runs detect smaller changes"
