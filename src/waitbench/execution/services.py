@@ -86,7 +86,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
                 copying.close()  # completes the log
                 raise _not_ready(service, state, log, cache)
             # So that it is not left by any run, even if its launcher is killed.
-            processes.present.cache_clear()
+            processes.forget_present()
             yield Server(service=service, config=state, log=log, process=process, copying=copying)
         finally:
             process.terminate()

@@ -73,15 +73,20 @@ def end(process: "subprocess.Popen[bytes]", find_left: FindLeft) -> int:
     for pid in find_left(process.pid) if has_left else ():  # zombies
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
-    with _start_lock:
-        present.cache_clear()
+    forget_present()
     return leftovers
 
 
 @cache
-def present() -> frozenset[int]:
+def _present() -> frozenset[int]:
     """The descendants of this process; cached until a program ends, as ``/proc`` is slow."""
     return frozenset(proc.descendants(os.getpid()))
+
+
+def forget_present() -> None:
+    """Makes the next program that starts take all present processes for those of others."""
+    with _start_lock:
+        _present.cache_clear()
 
 
 def tree_and_orphans() -> FindLeft:
@@ -90,7 +95,7 @@ def tree_and_orphans() -> FindLeft:
     Programs that run concurrently must adopt their own orphans.
     """
     with _start_lock:  # so that one of several runs reads for all
-        before = present()
+        before = _present()
 
     def find(pid: int) -> Sequence[int]:
         with _start_lock:
