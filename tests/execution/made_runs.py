@@ -40,6 +40,12 @@ class MadeUpCommand(MadeUp, frozen=True, kw_only=True):
     is_staggered: ClassVar[bool] = True
 
 
+class MadeUpWithServices(MadeUpCommand, frozen=True, kw_only=True):
+    """A scenario of a worker file with services."""
+
+    has_services: ClassVar[bool] = True
+
+
 def scenario(name: str) -> Scenario:
     """A scenario of a dataflow that shows large changes only, as the silence does."""
     return MadeUp(name=name, large_changes_only=True)

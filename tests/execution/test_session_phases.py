@@ -1,7 +1,7 @@
 """Phases of a worker file, whose concurrent runs share batches."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from tests.execution.made_runs import (
     IDLE,
     QUIET,
     MadeUpCommand,
+    MadeUpWithServices,
     Together,
     disturbed,
     giving,
@@ -122,6 +123,49 @@ def test_warm_ups_leave_half_of_the_budget_for_rounds(monkeypatch: pytest.Monkey
     at_work.carry_out(lambda name: 9 - len(records[name].rounds), [PHASES], ["a", "b"], 9, 40.0)
     assert [number for _, number, _ in made.runs].count(WARM_UP) == 4
     assert made.at_once
+
+
+WITH_SERVICES = [MadeUpWithServices(name=it.name, parameters=it.parameters) for it in PHASES]
+
+
+@pytest.mark.parametrize(
+    ("phases", "given", "pairs"),
+    [
+        (WITH_SERVICES, {}, 2),
+        # Both may handle a message of one broker.
+        (PHASES, {}, 0),
+        (WITH_SERVICES, {"cpu_share_idle": 0.4}, 0),
+        (WITH_SERVICES, {"memory_proportional": 300.0}, 0),
+    ],
+)
+def test_warm_ups_of_further_phases_are_concurrent_if_those_of_the_first_idle(
+    phases: Sequence[Scenario],
+    given: Mapping[str, float],
+    pairs: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("waitbench.execution.concurrency.available_memory", lambda: 1000)
+    made = giving(lambda _run: given)
+    records = of_phases(made, *phases, wanted=2, most=3, may_skip_turn=True)
+    warm_ups = [runs for runs in made.at_once if runs[0][0] == WARM_UP]
+    assert warm_ups == [[(WARM_UP, "a"), (WARM_UP, "b")]] * pairs
+    assert [run for run in made.runs if run[1] == WARM_UP] == [
+        (phase.name, WARM_UP, label) for phase in phases for label in "ab"
+    ]
+    assert not any(run.marks for it in records.values() for run in it.warm_ups)
+
+
+def test_after_a_warm_up_that_failed_beside_the_other_a_phase_takes_turns() -> None:
+    def run(planned: PlannedRun, _before: int) -> Result:
+        if planned.scenario.name == "two" and made.beside > 1:
+            return outcome(planned.label, planned.round, FAILED)
+        return using().behave(planned, 0)
+
+    made = Together(run)
+    records = of_phases(made, *WITH_SERVICES[:2], wanted=3, most=3, may_skip_turn=True)
+    assert {it.reason for it in records["two"].failed_runs} == {INTERFERED}
+    assert records["one"].interleaved_rounds == {3}
+    assert records["two"].interleaved_rounds == {1, 2, 3}
 
 
 def test_phases_that_cannot_be_concurrent_have_warm_ups_in_the_first_one_only() -> None:

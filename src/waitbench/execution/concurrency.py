@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -112,6 +112,23 @@ class Concurrency:
         is_possible &= self.is_adaptive or not _starts_compete(scenario)
         return most if is_possible and most >= scenario.fewest_concurrent_rounds else 0
 
+    def may_pair_warm_ups(self, scenario: Scenario, others: Iterable[ScenarioResults]) -> bool:
+        """Whether the warm-ups of both revisions may be concurrent, as those of ``others`` idled.
+
+        Only if each has services of its own: no revision handles a message of the other.
+        """
+        pairs = [
+            it.warm_ups
+            for it in others
+            if it.scenario in self.scenarios and len(it.warm_ups) == len(it.context.labels)
+        ]
+        bounds = (
+            (cores_of, IDLE_SHARE * usable_cpus()),
+            (_memory, MEMORY_SHARE * available_memory()),
+        )
+        fit = all(sum(map(used, pair)) <= most for used, most in bounds for pair in pairs)
+        return scenario.has_services and bool(pairs) and fit
+
 
 def runs_of_baseline(record: ScenarioResults) -> list[Measurement]:
     """The baseline's runs; before there are any, its warm-ups."""
@@ -213,7 +230,9 @@ def _marked_concurrent(run: Measurement, most_other_s: float) -> Measurement:
     metrics = dict(run.metrics)
     if metrics.get(OTHER_CPU, 0.0) > most_other_s:
         del metrics[OTHER_CPU]
-    return structs.replace(run, metrics=metrics, marks=(*run.marks, CONCURRENT))
+    # Warm-ups of one round do not share what copies of a revision would share.
+    marks = run.marks if run.round == WARM_UP else (*run.marks, CONCURRENT)
+    return structs.replace(run, metrics=metrics, marks=marks)
 
 
 def cores_of(run: Measurement) -> float:

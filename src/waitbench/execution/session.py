@@ -169,16 +169,28 @@ class Session:
         """Tries to run each revision once, unless it has runs that succeeded, or none left.
 
         The baseline is warmed up first: its run shows other programs' load before a candidate's. A
-        failure may end the scenario. A first round that is skipped needs warm-ups of its own.
+        failure may end the scenario. A first round that is skipped needs warm-ups of its own. Those
+        of further phases may be concurrent.
         """
         record = self.records[scenario.name]
         skips_turn = self.concurrency.may_skip_turn and scenario.is_staggered and not record.rounds
         skips_turn &= self.concurrency.most_rounds(scenario, len(labels)) > 0
         warm = scenario.name if skips_turn else ""
-        for label in labels:
+
+        def is_cold(label: str) -> bool:
             failed = [(it.label, it.round) for it in record.failed_runs[record.failed_before :]]
-            is_cold = (warm, label) not in self._warm and (label, WARM_UP) not in failed
-            if is_cold and any(label in lacking for lacking in left_of(record).values()):
+            may_warm_up = (warm, label) not in self._warm and (label, WARM_UP) not in failed
+            return may_warm_up and any(label in lacking for lacking in left_of(record).values())
+
+        runs = plan.one_round(scenario.for_warm_up(), labels, WARM_UP)
+        others = [it for it in self.records.values() if it is not record]
+        are_concurrent = skips_turn and self.concurrency.may_pair_warm_ups(scenario, others)
+        if are_concurrent and all(map(is_cold, labels)):
+            self._run(runs)
+            self.observer.end_rounds(runs)
+            return
+        for label in labels:
+            if is_cold(label):
                 self._make_rounds(plan.one_round(scenario.for_warm_up(), [label], WARM_UP))
 
     def _left(

@@ -156,7 +156,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     failed_before: int = 0
     """The number of failed runs of earlier sessions, if the comparison was resumed."""
     warm_ups: list[Measurement] = []
-    """The latest run of each revision before its first round, one at a time."""
+    """The latest run of each revision before its first round, with no other of that revision."""
 
     @property
     def scenario(self) -> str:

@@ -120,6 +120,11 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
         return False
 
     @property
+    def has_services(self) -> bool:
+        """Whether each of its runs has services, such as a broker, of its own."""
+        return False
+
+    @property
     def needs(self) -> frozenset[str]:
         """The ``CAPABILITIES`` that a revision must have to run it."""
         return frozenset()
