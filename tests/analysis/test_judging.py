@@ -212,6 +212,15 @@ def test_rounds_are_enough_for_a_pass_unless_the_question_may_fail_before(
     assert answer.rounds_needed == rounds - len(pairs)
 
 
+@pytest.mark.parametrize(("made", "rounds"), [(0, 9), (9, 18), (10, 18), (13, 18), (18, 30)])
+def test_concurrent_rounds_go_on_to_an_analysis_with_half_as_many_pairs_more(
+    made: int, rounds: int
+) -> None:
+    pairs = [(1, 1.05), (1, 1.0)] * made
+    answer = question(record("one", *pairs[:made]), record("two", *pairs[:made]))
+    assert answer.rounds_needed == rounds - made
+
+
 @pytest.mark.parametrize(("after", "rounds"), [(2.5, 9), (1.5, 18)])
 def test_before_the_first_round_warm_ups_show_whether_the_question_may_soon_fail(
     after: float, rounds: int

@@ -212,6 +212,18 @@ def test_the_time_left_of_fixed_rounds_is_that_of_the_runs_that_are_still_to_be_
     assert seconds_left(session, scenarios, ["base", "new"], questions) == 3 * LASTS_S
 
 
+@pytest.mark.parametrize(("cost", "rounds"), [(1.0, 17), (2.0, 3)])
+def test_rounds_suffice_for_all_questions_to_pass_or_for_one_to_fail(
+    cost: float, rounds: int
+) -> None:
+    """Two scenarios together can fail after four rounds, and pass after nine; each, after 18."""
+    records = empty("one", "two")
+    for record in records.values():
+        grow(record, 1, idle=cost, cpu=1.0)
+    asking = Gate(criteria=parse(["idle:10%", "cpu:10%,each"], METRICS), most_rounds=30)
+    assert asking.unsettled([*records.values()], ()) == {"one": rounds, "two": rounds}
+
+
 def test_only_a_phase_whose_warm_ups_disagree_needs_a_round_in_turns() -> None:
     """Copies that listen to one port answer each other's messages."""
     records, key = empty("one", "two"), BY_NAME["latency-p50"].key

@@ -43,6 +43,9 @@ _FEWEST_MESSAGES = 100
 """With fewer in a window, p99 of their lateness is not asked about by default."""
 _DOUBLED = {"time_cpu_idle": 1e-3, "wakeups": 3.0}
 """Costs that a warm-up shows have doubled if they exceed twice the baseline's by this."""
+_LEAST_GROWTH = 1.5
+"""A question that stays open is next to pass with so many times the rounds: of concurrent rounds,
+which last as long as one, fewer would change little."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,25 +87,32 @@ class Judgement(MetricResult):
     def rounds_needed(self) -> int:
         """The number of further rounds until an analysis may settle the question.
 
-        That is one at which it can pass, or, unless most pairs keep to what is allowed, can fail.
-        Before there are pairs, a failure is near if the warm-ups' cost of waiting doubled.
+        That is one at which it can fail if that is likely, or else can pass.
         """
         if self.awaits_turn:
             return 1
-        criterion, metric, count = self.criterion, self.criterion.metric, len(self.records)
-        numbers, pairs = self.pairs(metric)
-        excesses = [criterion.is_exceeded(*pair) for row in pairs for pair in row]
+        rule, count, rounds = self.rule, len(self.records), len(self.pairs(self.metric)[0])
+        if self.may_soon_fail:
+            analyses, least = rule.failing_analyses(count, self.alpha), 0.0
+        else:
+            analyses = rule.passing_analyses(count, self.criterion.margin)
+            least = _LEAST_GROWTH * rule.latest_analysis(rounds)
+        following = (it for it in analyses if it > rounds and it >= least)
+        return next(following, rule.analyses[-1]) - rounds
+
+    @property
+    def may_soon_fail(self) -> bool:
+        """Whether half of the pairs, or before any a warm-up, cost more than is allowed."""
+        pairs = self.pairs(self.metric)[1]
+        if pairs:
+            excesses = [self.criterion.is_exceeded(*pair) for row in pairs for pair in row]
+            return 2 * sum(excesses) >= len(excesses)
         warm_ups = replace(self, records=tuple(it.of_warm_ups for it in self.records))
-        have_doubled = metric.key in _DOUBLED and any(
-            after > 2 * before + _DOUBLED[metric.key]
-            for row in warm_ups.pairs(metric)[1]
+        return self.metric.key in _DOUBLED and any(
+            after > 2 * before + _DOUBLED[self.metric.key]
+            for row in warm_ups.pairs(self.metric)[1]
             for before, after in row
         )
-        analyses = self.rule.passing_analyses(count, criterion.margin)
-        if 2 * sum(excesses) >= len(excesses) if pairs else have_doubled:
-            analyses = self.rule.failing_analyses(count, self.alpha)
-        last = self.rule.analyses[-1]
-        return next((it for it in analyses if it > len(numbers)), last) - len(numbers)
 
     @property
     def sides(self) -> tuple[str, ...]:

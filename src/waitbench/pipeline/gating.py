@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -194,21 +195,26 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def unsettled(
         self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
     ) -> dict[str, int]:
-        """Maps scenarios to the rounds that they need: see ``comparing.StoppingRule``."""
+        """Maps scenarios to the rounds that they need: see ``comparing.StoppingRule``.
+
+        These suffice for the first failure that is likely, or for all questions to pass.
+        """
         if gate.is_too_disturbed(records):
             return {}
         answers = gate.judge_all(records, self.criteria, elsewhere, self.acceptances, self.rule)
         failed = {answer.revision for answer in answers if answer.fails}
-        needed = dict[str, int]()
+        soon, later = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         for answer in gate.unsettled(answers):
+            has_failed = answer.revision in failed
             # A candidate that has failed gets one round in the scenarios that are left.
-            rounds = 1 if answer.revision in failed else answer.rounds_needed
+            rounds = 1 if has_failed else answer.rounds_needed
+            is_soon = has_failed or answer.awaits_turn or answer.may_soon_fail
             for record in answer.records:
                 about = record, answer.revision, answer.criterion
                 if not (answer.awaits_turn and is_confirmed(*about)):
-                    least = needed.get(record.scenario, self.most_rounds)
-                    needed[record.scenario] = min(rounds, least)
-        return needed
+                    (soon if is_soon else later)[record.scenario].append(rounds)
+        needed = {scenario: max(rounds) for scenario, rounds in later.items()}
+        return needed | {scenario: min(rounds) for scenario, rounds in soon.items()}
 
     def conclude(self, records: Iterable[ScenarioResults]) -> gate.GateVerdict:
         return gate.conclude(

@@ -29,7 +29,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
     worker: WorkerFile
     is_staggered: ClassVar[bool] = True
-    most_concurrent_rounds: ClassVar[int] = 24
+    most_concurrent_rounds: ClassVar[int] = 48
 
     @property
     def settable(self) -> tuple[str, ...]:
