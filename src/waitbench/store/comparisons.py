@@ -14,7 +14,7 @@ from msgspec import convert, structs
 from waitbench.model.errors import UsageError
 from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.run import MEASURED, FailedRun, Measurement, Result
-from waitbench.store import formats
+from waitbench.store import formats, frames
 from waitbench.store.formats import errors_explained
 from waitbench.system import files
 from waitbench.system.installation import called
@@ -61,9 +61,6 @@ def append(folder: Path, record: ScenarioResults, result: Result) -> None:
 
 
 def export(folder: Path, records: Sequence[ScenarioResults]) -> None:
-    # Imported here, after all measuring: pandas takes a second.
-    from waitbench.store import frames
-
     frames.export(folder, records)
 
 

@@ -1,17 +1,21 @@
-"""The runs of a comparison as a pandas table, and files for other tools.
+"""The runs of a comparison as a table of pandas, and files for other tools.
 
 ``<scenario>.json`` has the keys of exports of hyperfine 2 (``schema_version``, ``measurements``,
 ``summary``) and of hyperfine 1.x (``mean``, ``times``, …), so that scripts of both can read it,
 except that of 2.0 for scans.
 """
 
+from __future__ import annotations
+
+import csv
+import io
 import json
-from collections.abc import Sequence
+import statistics
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from msgspec import to_builtins
 
 from waitbench.model.metrics import METRICS
@@ -19,46 +23,63 @@ from waitbench.model.record import ScenarioResults
 from waitbench.model.run import MEASURED
 from waitbench.system import files
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 TABLE_NAME = "runs.csv"
 _HYPERFINE_SCHEMA = 2
 _RESERVED = ("comparison", "verdict")
-_SUMMARY = {"mean": "mean", "std": "stddev", "50%": "median", "min": "min", "max": "max"}
-"""Names of statistics in pandas, each with its name in hyperfine."""
 _COLUMNS = ("scenario", "revision", "round", "position", "started_at", "outcome", "marks")
 """Marks say what was unusual in a run, such as "restarted" or "side-by-side"."""
 
 
 def frame(records: Sequence[ScenarioResults]) -> pd.DataFrame:
     """A table with a row for each run, also failed ones, and a column for each metric's key."""
-    keys = dict.fromkeys(metric.key for record in records for metric in record.metrics)
-    rows = [
-        {"scenario": record.scenario, **run, **run.get("metrics", {})}
-        for record in records
-        for run in to_builtins(
-            sorted(record.results, key=attrgetter("round", "position")), enc_hook=dict
-        )
-    ]
-    table = pd.DataFrame(rows, columns=[*_COLUMNS, *keys])
-    table["marks"] = table["marks"].map(" ".join, na_action="ignore")
+    # Imported here, because no command needs it.
+    import pandas as pd
+
+    keys, rows = _keys(records), [row for record in records for row in _rows(record)]
     # Missing values would turn integers into floats.
     integers = [key for key in keys if {type(row[key]) for row in rows if key in row} == {int}]
+    table = pd.DataFrame(rows, columns=[*_COLUMNS, *keys])
     return table.astype(dict.fromkeys(integers, "Int64"))
+
+
+def _keys(records: Sequence[ScenarioResults]) -> list[str]:
+    return [*dict.fromkeys(metric.key for record in records for metric in record.metrics)]
+
+
+def _rows(record: ScenarioResults) -> list[dict[str, Any]]:
+    """The columns of each run, without those that it lacks."""
+    results = sorted(record.results, key=attrgetter("round", "position"))
+    return [
+        {
+            "scenario": record.scenario,
+            **run,
+            **({"marks": " ".join(run["marks"])} if "marks" in run else {}),
+            **run.get("metrics", {}),
+        }
+        for run in to_builtins(results, enc_hook=dict)
+    ]
 
 
 def export(folder: Path, records: Sequence[ScenarioResults]) -> None:
     """Writes ``runs.csv``, and a file for hyperfine's scripts for each scenario."""
-    runs = frame(records)
+    text, columns = io.StringIO(), [*_COLUMNS, *_keys(records)]
+    table = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
     for record in records:
+        rows = _rows(record)
+        table.writerows(rows)
         # A scenario of a worker file may have a name that another file needs.
         suffix = "-scenario" if record.scenario in _RESERVED else ""
         path = folder / f"{record.scenario}{suffix}.json"
-        files.write_text(path, json.dumps(for_hyperfine(record, runs), indent=1))
-    files.write_text(folder / TABLE_NAME, runs.to_csv(index=False, lineterminator="\n"))
+        files.write_text(path, json.dumps(_for_hyperfine(record, rows), indent=1))
+    files.write_text(folder / TABLE_NAME, text.getvalue())
 
 
-def for_hyperfine(record: ScenarioResults, runs: pd.DataFrame) -> dict[str, Any]:
-    keys = [metric.key for metric in record.metrics]
-    measured = runs[(runs["scenario"] == record.scenario) & (runs["outcome"] == MEASURED)]
+def _for_hyperfine(record: ScenarioResults, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    measured = [row for row in rows if row["outcome"] == MEASURED]
     units = {metric.key: metric.unit for metric in record.metrics}
     return {
         "schema_version": _HYPERFINE_SCHEMA,
@@ -70,32 +91,47 @@ def for_hyperfine(record: ScenarioResults, runs: pd.DataFrame) -> dict[str, Any]
             {
                 "command": label,
                 "parameters": {"revision_number": str(number)},
-                **_result(rows, units),
+                **_result(runs, units),
             }
             for number, label in enumerate(record.context.labels)
-            if len(rows := measured.loc[measured["revision"] == label, keys])
+            if (runs := [row for row in measured if row["revision"] == label])
         ],
     }
 
 
-def _result(runs: pd.DataFrame, units: dict[str, str]) -> dict[str, Any]:
+def _result(runs: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> dict[str, Any]:
     """The runs of a revision, and summaries of the metrics that all of them have."""
-    described = runs.dropna(axis="columns").astype(float).describe()
-    # A single run has no deviation: null in JSON, not NaN.
-    table = described.loc[[*_SUMMARY]].rename(_SUMMARY).astype(object)
-    summaries = table.where(table.notna(), None).to_dict()
+    summaries = {
+        key: _summary([float(run[key]) for run in runs])
+        for key in units
+        if all(key in run for run in runs)
+    }
     return {
         **summaries["time_wall_clock"],
         # Both are missing if the CPU of a run is incomplete.
         **{key: summaries.get(f"time_{key}", {}).get("mean") for key in ("user", "system")},
-        "times": runs["time_wall_clock"].tolist(),
+        "times": [run["time_wall_clock"] for run in runs],
         "exit_codes": [0] * len(runs),
         "summary": {
             key: {"unit": units[key], "count": len(runs), **summary}
             for key, summary in summaries.items()
         },
         "measurements": [
-            {**{key: {"value": run[key], "unit": units[key]} for key in run}, "exit_code": 0}
-            for run in (row.dropna().to_dict() for _, row in runs.astype(object).iterrows())
+            {
+                **{key: {"value": run[key], "unit": units[key]} for key in units if key in run},
+                "exit_code": 0,
+            }
+            for run in runs
         ],
+    }
+
+
+def _summary(values: Sequence[float]) -> dict[str, float | None]:
+    # A single run has no deviation: null in JSON, not NaN.
+    return {
+        "mean": statistics.fmean(values),
+        "stddev": statistics.stdev(values) if len(values) > 1 else None,
+        "median": statistics.median(values),
+        "min": min(values),
+        "max": max(values),
     }
