@@ -140,10 +140,15 @@ def all_processes() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
 
 
-def descendants(*roots: int, without: Collection[int] = ()) -> list[int]:
-    """The descendants of ``roots``, parents first, without children in ``without`` and theirs."""
+def descendants(
+    *roots: int, without: Collection[int] = (), others: Collection[int] = ()
+) -> list[int]:
+    """The descendants of ``roots``, parents first, without children in ``without`` and theirs.
+
+    ``others`` have been seen not to be descendants, and cannot become any: they are not read.
+    """
     children: dict[int, list[int]] = {}
-    for pid, fields in _stats(all_processes()).items():
+    for pid, fields in _stats(pid for pid in all_processes() if pid not in others).items():
         children.setdefault(int(fields[_PARENT]), []).append(pid)
     pids = [pid for root in roots for pid in children.get(root, ()) if pid not in without]
     for pid in pids:  # the loop appends to it

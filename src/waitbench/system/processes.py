@@ -78,9 +78,11 @@ def end(process: "subprocess.Popen[bytes]", find_left: FindLeft) -> int:
 
 
 @cache
-def _present() -> frozenset[int]:
-    """The descendants of this process; cached until a program ends, as ``/proc`` is slow."""
-    return frozenset(proc.descendants(os.getpid()))
+def _present() -> tuple[frozenset[int], frozenset[int]]:
+    """The descendants of this process, and all others; cached until a program ends."""
+    present = {*proc.all_processes()}
+    descendants = frozenset(proc.descendants(os.getpid()))
+    return descendants, frozenset(present - descendants)
 
 
 def forget_present() -> None:
@@ -95,11 +97,12 @@ def tree_and_orphans() -> FindLeft:
     Programs that run concurrently must adopt their own orphans.
     """
     with _start_lock:  # so that one of several runs reads for all
-        before = _present()
+        before, others = _present()
 
     def find(pid: int) -> Sequence[int]:
         with _start_lock:
-            return proc.descendants(os.getpid(), without=before | _running.difference((pid,)))
+            without = before | _running.difference((pid,))
+            return proc.descendants(os.getpid(), without=without, others=others)
 
     return find
 
