@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from tests.criteria import parse
 from tests.execution.made_runs import (
     BUSY,
     IDLE,
@@ -22,8 +24,10 @@ from tests.execution.made_runs import (
 )
 from tests.records import measurement, outcome, specify
 from tests.worker_gates import Behaviour, gates_of
+from waitbench.analysis.rounds import why_interleaved
 from waitbench.execution import plan
 from waitbench.execution.concurrency import Concurrency
+from waitbench.model.metrics import METRICS
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
     CONCURRENT,
@@ -61,6 +65,7 @@ def of_phases(
     return records
 
 
+(LATENESS,) = parse(["latency-p50:10%"], METRICS)
 PHASES = [MadeUpCommand(name=name, parameters={"window": 2.0}) for name in ("one", "two", "three")]
 
 
@@ -166,6 +171,24 @@ def test_after_a_warm_up_that_failed_beside_the_other_a_phase_takes_turns() -> N
     assert {it.reason for it in records["two"].failed_runs} == {INTERFERED}
     assert records["one"].interleaved_rounds == {3}
     assert records["two"].interleaved_rounds == {1, 2, 3}
+
+
+@pytest.mark.parametrize(("late_runs", "in_turns"), [(1, 0), (2, 1)])
+def test_warm_ups_that_differ_from_a_batch_are_repeated_before_a_round_takes_turns(
+    late_runs: int, in_turns: int
+) -> None:
+    def run(planned: PlannedRun, before: int) -> Result:
+        is_late = planned.round == WARM_UP and planned.label == "b" and before < late_runs
+        metrics = {**QUIET, "cpu_share_idle": IDLE, "item_latency_p50": 0.4 if is_late else 0.1}
+        return measurement(planned.label, planned.round, metrics)
+
+    made = Together(run)
+    differing = partial(why_interleaved, criteria=[LATENESS])
+    record = of_phases(made, PHASES[0], wanted=3, most=4, differing=differing, may_skip_turn=True)[
+        "one"
+    ]
+    assert [number for _, number, _ in made.runs].count(WARM_UP) == 4
+    assert len(record.interleaved_rounds) == in_turns
 
 
 def test_phases_that_cannot_be_concurrent_have_warm_ups_in_the_first_one_only() -> None:

@@ -60,6 +60,8 @@ class Session:
     concurrency: Concurrency = field(default_factory=Concurrency)
     _warm: set[tuple[str, str]] = field(default_factory=set, init=False)
     """Labels of the revisions of which a run has succeeded, each with the scenario and with ""."""
+    _warmed_again: set[str] = field(default_factory=set, init=False)
+    """The scenarios whose warm-ups were repeated."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """Labels of the latest run, or of the latest concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -170,9 +172,16 @@ class Session:
 
         The baseline is warmed up first: its run shows other programs' load before a candidate's. A
         failure may end the scenario. A first round that is skipped needs warm-ups of its own. Those
-        of further phases may be concurrent.
+        of further phases may be concurrent. If they differ from a batch, they are repeated once: a
+        single run is often late by chance, and a round in turns takes longer.
         """
         record = self.records[scenario.name]
+        runs = plan.one_round(scenario.for_warm_up(), labels, WARM_UP)
+        differ = not record.interleaved_rounds and bool(self._why_discarded(record))
+        if differ and scenario.name not in self._warmed_again:
+            self._warmed_again.add(scenario.name)
+            self._make_rounds(runs)
+            return
         skips_turn = self.concurrency.may_skip_turn and scenario.is_staggered and not record.rounds
         skips_turn &= self.concurrency.most_rounds(scenario, len(labels)) > 0
         warm = scenario.name if skips_turn else ""
@@ -182,7 +191,6 @@ class Session:
             may_warm_up = (warm, label) not in self._warm and (label, WARM_UP) not in failed
             return may_warm_up and any(label in lacking for lacking in left_of(record).values())
 
-        runs = plan.one_round(scenario.for_warm_up(), labels, WARM_UP)
         others = [it for it in self.records.values() if it is not record]
         are_concurrent = skips_turn and self.concurrency.may_pair_warm_ups(scenario, others)
         if are_concurrent and all(map(is_cold, labels)):
