@@ -33,7 +33,8 @@ def test_descendants_are_found_behind_their_parents_and_the_ended_are_told_apart
             pids = proc.descendants(process.pid)
             assert pids[0] == child
             assert set(pids[1:]) == {grandchild, ended}
-            assert proc.descendants(process.pid, others={grandchild}) == [child, ended]
+            others = {(grandchild, proc.all_processes()[grandchild]), (ended, 1)}
+            assert proc.descendants(process.pid, others=others) == [child, ended]
             running = [psutil.Process(pid) for pid in (child, grandchild)]
             until(lambda: psutil.Process(ended).status() == psutil.STATUS_ZOMBIE)
             assert {pid for pid, _ in proc.identities(pids)} == {child, grandchild}

@@ -154,6 +154,16 @@ def test_what_leaves_its_session_is_found_and_ended_with_all_that_it_started(
     assert min(most, 1) <= finished.leftovers <= most
 
 
+def test_processes_of_others_are_read_before_a_run_and_not_as_it_ends(tmp_path: Path) -> None:
+    program = """
+read, stat = [], proc.stat
+proc.stat = lambda task: read.append(task) or stat(task)
+found.append(carry_out("pass"))
+assert read.count(os.getppid()) == 1
+"""
+    assert adopting(program, tmp_path) == [Finished(0, leftovers=0)]
+
+
 @pytest.mark.parametrize("own_group", ["", "os.setpgid(0, 0)"])
 def test_who_forks_and_goes_at_once_is_caught(own_group: str, tmp_path: Path) -> None:
     flees = f"""

@@ -136,19 +136,22 @@ def signal_at_end_of_parent(number: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
-def all_processes() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+def all_processes() -> dict[int, int]:
+    """All PIDs, each with the inode of its folder: that of a later process with the PID differs."""
+    with os.scandir("/proc") as entries:
+        return {int(entry.name): entry.inode() for entry in entries if entry.name.isdecimal()}
 
 
 def descendants(
-    *roots: int, without: Collection[int] = (), others: Collection[int] = ()
+    *roots: int, without: Collection[int] = (), others: Collection[tuple[int, int]] = ()
 ) -> list[int]:
     """The descendants of ``roots``, parents first, without children in ``without`` and theirs.
 
-    ``others`` have been seen not to be descendants, and cannot become any: they are not read.
+    Processes in ``others``, PIDs with inodes, are known not to be descendants, and are not read.
     """
     children: dict[int, list[int]] = {}
-    for pid, fields in _stats(pid for pid in all_processes() if pid not in others).items():
+    unknown = (process[0] for process in all_processes().items() if process not in others)
+    for pid, fields in _stats(unknown).items():
         children.setdefault(int(fields[_PARENT]), []).append(pid)
     pids = [pid for root in roots for pid in children.get(root, ()) if pid not in without]
     for pid in pids:  # the loop appends to it

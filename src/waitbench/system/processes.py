@@ -78,11 +78,14 @@ def end(process: "subprocess.Popen[bytes]", find_left: FindLeft) -> int:
 
 
 @cache
-def _present() -> tuple[frozenset[int], frozenset[int]]:
-    """The descendants of this process, and all others; cached until a program ends."""
-    present = {*proc.all_processes()}
+def _present() -> tuple[frozenset[int], frozenset[tuple[int, int]]]:
+    """The descendants of this process, and all others; cached until ``forget_present``.
+
+    Others, with the inodes of ``proc.all_processes``, cannot become descendants.
+    """
+    present = proc.all_processes().items()
     descendants = frozenset(proc.descendants(os.getpid()))
-    return descendants, frozenset(present - descendants)
+    return descendants, frozenset(it for it in present if it[0] not in descendants)
 
 
 def forget_present() -> None:
