@@ -73,11 +73,17 @@ def test_reading_a_result_file_does_not_load_the_build_system() -> None:
         ),
         ("import waitbench.pipeline.comparing", {"pandas", "scipy", "matplotlib"}),
         (
+            "import pathlib, tempfile; from waitbench.store import comparisons, frames; "
+            "records = comparisons.read(pathlib.Path('docs/samples/waiting')).records; "
+            "frames.export(pathlib.Path(tempfile.mkdtemp()), records)",
+            {"pandas", "numpy"},
+        ),
+        (
             "import runner; runner.make_app('scenarios')",
             {"numpy", "waitbench.pipeline", "waitbench.store"},
         ),
     ],
-    ids=["help", "measuring", "one command"],
+    ids=["help", "measuring", "exports", "one command"],
 )
 def test_nothing_is_loaded_that_is_not_needed(code: str, unneeded: set[str]) -> None:
     assert not loaded_by(code) & unneeded

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 import waitbench
 from tests.frozen.checking import check
 from tests.records import make_record, measurement, outcome, specify, times
 from tests.store.keeping import finish, recorded
 from waitbench.model.metrics import METRICS, Metric
-from waitbench.store import frames
+from waitbench.store import comparisons, frames
 from waitbench.system.paths import ROOT
 
-SAMPLE = ROOT / "docs" / "samples" / "waiting"
+SAMPLE = ROOT / "docs" / "samples" / "input"
 
 
 def test_exports_hold_runs_for_hyperfine_1_and_2_and_a_row_for_each_with_its_own_metrics(
@@ -41,13 +42,18 @@ def test_exports_have_no_user_and_system_time_of_runs_that_lack_cpu(tmp_path: Pa
     assert (result["mean"], result["user"], result["system"]) == (2.0, None, None)
 
 
-def test_runs_are_the_rows_of_the_file_of_all_runs() -> None:
-    runs = waitbench.read(str(SAMPLE))
-    in_file = pd.read_csv(SAMPLE / "runs.csv")
-    assert [*runs] == [*in_file]
-    for key in ("scenario", "revision", "round", "outcome", "time_cpu", "wakeups"):
-        assert runs[key].dropna().tolist() == in_file[key].dropna().tolist()
-    assert runs["started_at"].dt.year.min() >= 2020
+def test_runs_are_the_rows_of_the_file_of_all_runs(tmp_path: Path) -> None:
+    records = comparisons.read(SAMPLE).records
+    runs = records[0].measurements
+    runs[0] = replace(runs[0], marks=("restarted", "side-by-side"))
+    frames.export(tmp_path, records)
+    in_file, table = pd.read_csv(tmp_path / "runs.csv"), frames.frame(records)
+    assert [*table] == [*in_file]
+    for key in table:
+        assert table[key].dropna().tolist() == in_file[key].dropna().tolist()
+        assert table[key].isna().tolist() == in_file[key].isna().tolist()
+    assert table["marks"].dropna().tolist() == ["restarted side-by-side"]
+    assert waitbench.read(str(SAMPLE))["started_at"].dt.year.min() >= 2020
 
 
 def test_where_there_are_no_results_is_a_value_error(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from waitbench.pipeline.preparation import (
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting.document import grouped
 from waitbench.reporting.output import Output, RunProgress
-from waitbench.store import comparisons, folders
+from waitbench.store import comparisons, folders, frames
 from waitbench.store.comparisons import StoredComparison
 from waitbench.system import shutdown
 
@@ -55,7 +55,7 @@ class StoppingRule(Protocol):
     def unsettled(
         self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
     ) -> Mapping[str, int]:
-        """Maps scenarios to the number of further rounds until an answer may change.
+        """Maps scenarios to the number of further rounds by which all answers may change.
 
         The records of ``elsewhere`` have no runs, as other machines measure these scenarios.
         """
@@ -153,7 +153,7 @@ def measure(
                 extension.after_runs(valid, session.measurer.bench, folder, progress)
     except shutdown.Interrupted:
         print_so_far(contents, output)
-        comparisons.export(folder, contents.records)
+        frames.export(folder, contents.records)
         raise
     require_unchanged(valid, environments)
     comparisons.finish(folder, header, contents.records)
@@ -255,7 +255,7 @@ class OpenQuestions:
     _unsettled: Mapping[str, int] = field(default_factory=dict)
 
     def rounds_needed(self, scenario: str) -> int:
-        """The number of further rounds until an answer may change, or 1 for an old failed run.
+        """The number of further rounds by which answers may change, or 1 for an old failed run.
 
         0 if no answer may change.
         """

@@ -60,13 +60,9 @@ def append(folder: Path, record: ScenarioResults, result: Result) -> None:
     files.append_line(folder / RUNS_NAME, _line(record, result))
 
 
-def export(folder: Path, records: Sequence[ScenarioResults]) -> None:
-    frames.export(folder, records)
-
-
 def finish(folder: Path, header: ComparisonHeader, records: Sequence[ScenarioResults]) -> None:
     """Writes the files for other tools, and marks the comparison as finished."""
-    export(folder, records)
+    frames.export(folder, records)
     _write(folder, structs.replace(header, finished=True))
 
 

@@ -50,7 +50,7 @@ def _keys(records: Sequence[ScenarioResults]) -> list[str]:
 
 
 def _rows(record: ScenarioResults) -> list[dict[str, Any]]:
-    """The columns of each run, without those that it lacks."""
+    """The fields and metrics of each run, by name of column; more than the table has."""
     results = sorted(record.results, key=attrgetter("round", "position"))
     return [
         {
@@ -107,10 +107,10 @@ def _result(runs: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> dict
         if all(key in run for run in runs)
     }
     return {
-        **summaries["time_wall_clock"],
+        **summaries.get("time_wall_clock", {}),
         # Both are missing if the CPU of a run is incomplete.
         **{key: summaries.get(f"time_{key}", {}).get("mean") for key in ("user", "system")},
-        "times": [run["time_wall_clock"] for run in runs],
+        "times": [run["time_wall_clock"] for run in runs if "time_wall_clock" in run],
         "exit_codes": [0] * len(runs),
         "summary": {
             key: {"unit": units[key], "count": len(runs), **summary}
