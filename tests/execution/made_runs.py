@@ -43,7 +43,7 @@ class MadeUpCommand(MadeUp, frozen=True, kw_only=True):
 class MadeUpWithServices(MadeUpCommand, frozen=True, kw_only=True):
     """A scenario of a worker file with services."""
 
-    has_services: ClassVar[bool] = True
+    services: ClassVar[int] = 1
 
 
 def scenario(name: str) -> Scenario:

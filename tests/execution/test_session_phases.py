@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from tests.execution.made_runs import (
     BUSY,
     IDLE,
     QUIET,
+    WORKING,
     MadeUpCommand,
     MadeUpWithServices,
     Together,
@@ -171,6 +173,59 @@ def test_after_a_warm_up_that_failed_beside_the_other_a_phase_takes_turns() -> N
     assert {it.reason for it in records["two"].failed_runs} == {INTERFERED}
     assert records["one"].interleaved_rounds == {3}
     assert records["two"].interleaved_rounds == {1, 2, 3}
+
+
+def test_phases_in_which_both_may_end_beside_the_other_are_not_tried_again() -> None:
+    def run(planned: PlannedRun, _before: int) -> Result:
+        if planned.scenario.name == "two":
+            return outcome(planned.label, planned.round, ENDED)
+        return using().behave(planned, 0)
+
+    made = Together(run)
+    records = of_phases(made, *WITH_SERVICES[:2], wanted=3, most=3, may_skip_turn=True)
+    assert [it.reason for it in records["two"].failed_runs] == [ENDED] * 2
+    assert records["one"].rounds == {1, 2, 3}
+
+
+def test_a_phase_whose_first_second_is_busy_keeps_its_warm_ups() -> None:
+    def used(planned: PlannedRun) -> Mapping[str, float]:
+        is_busy = planned.scenario.name == "two" and planned.round == WARM_UP
+        return {"cpu_share_idle": WORKING if is_busy else IDLE}
+
+    records = of_phases(giving(used), *WITH_SERVICES[:2], wanted=3, most=3, may_skip_turn=True)
+    assert len(records["two"].warm_ups) == 2
+    assert not records["two"].failed_runs
+
+
+@pytest.mark.parametrize(("later_s", "cores"), [(0.1, 0.1), (0.6, 0.4)])
+def test_the_load_of_others_beside_both_warm_ups_lowers_the_usual_one(
+    later_s: float, cores: float
+) -> None:
+    """Others use 0.4 of a CPU during the first warm-up, perhaps by chance."""
+
+    def given(planned: PlannedRun) -> Mapping[str, float]:
+        foreign_s = 0.4 if planned.scenario.name == "one" else later_s
+        return {"time_wall_clock": 1.0, "machine_foreign_cpu": foreign_s}
+
+    names = [phase.name for phase in WITH_SERVICES[:2]]
+    concurrency = Concurrency(names, may_skip_turn=True)
+    at_work, _, _ = make_session(giving(given), *names, concurrency=concurrency)
+    at_work.carry_out(lambda _name: 1, [WITH_SERVICES[:2]], ["a", "b"], 1, 0.1)
+    assert at_work._usual_cores == pytest.approx(cores)
+
+
+@pytest.mark.parametrize(
+    ("services", "revisions", "most"), [(0, 2, 48), (1, 2, 48), (2, 2, 34), (1, 3, 32)]
+)
+def test_concurrent_runs_have_the_file_descriptors_that_a_process_may_open(
+    services: int, revisions: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class WithMany(MadeUpCommand, frozen=True, kw_only=True):
+        most_concurrent_rounds: ClassVar[int] = 48
+
+    monkeypatch.setattr(WithMany, "services", services)
+    monkeypatch.setattr("waitbench.execution.concurrency.usable_cpus", lambda: 8.0)
+    assert Concurrency(("one",)).most_rounds(WithMany(name="one"), revisions) == most
 
 
 @pytest.mark.parametrize(("late_runs", "in_turns"), [(1, 0), (2, 1)])

@@ -359,6 +359,16 @@ def test_a_first_batch_has_the_cpus_that_the_warm_ups_used(
     assert concurrent_rounds(made)[0][: len(first)] == first
 
 
+def test_a_first_batch_has_the_memory_that_the_warm_ups_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("waitbench.execution.concurrency.available_memory", lambda: 1000)
+    memory = {"a": 20.0, "b": 230.0}
+    made = giving(lambda run: {"memory_proportional": memory[run.label]})
+    measured(made, rounds=8, may_skip_turn=True)
+    assert concurrent_rounds(made)[0] == [1, 2]
+
+
 @pytest.mark.parametrize(("later", "is_kept"), [(0.05, True), (0.4, False)])
 def test_a_first_batch_whose_workers_grow_busy_after_a_second_is_repeated_in_turns(
     later: float, is_kept: bool

@@ -20,6 +20,7 @@ from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
     CONCURRENT,
     INTERFERED,
+    UNABLE,
     WARM_UP,
     FailedRun,
     Measurement,
@@ -37,6 +38,8 @@ MEMORY_SHARE = 0.5
 """The share of the available memory for concurrent runs and their services."""
 MIN_TURN_S = 0.1
 """The time in which a run starts, or shuts down, alone is this, and twice the CPU for that."""
+_MOST_DESCRIPTORS, _DESCRIPTORS, _DESCRIPTORS_OF_SERVICE = 960, 6, 4
+"""The open files of all concurrent runs, which are usually limited to 1,024, and those of each."""
 _TOLERATED_CORES = 0.25
 """What a start-up may use beyond a whole number of CPUs: its CPU includes the time to settle."""
 
@@ -93,8 +96,9 @@ class Concurrency:
         else:
             bounds.append(1)
         if complete == [WARM_UP] and not record.rounds:
-            warm_ups_use = sum(cores_of(run) for run in record.warm_ups)
-            bounds.append(WARM_UPS_SHARE * cpus / max(warm_ups_use, 1e-9))
+            cores, memory = (sum(map(used, record.warm_ups)) for used in (cores_of, _memory))
+            bounds.append(WARM_UPS_SHARE * cpus / max(cores, 1e-9))
+            bounds.append(MEMORY_SHARE * available_memory() / max(memory, 1))
         most = int(min(bounds))
         return most if most >= scenario.fewest_concurrent_rounds else 0
 
@@ -104,7 +108,9 @@ class Concurrency:
         Values of a scan take turns, so only the runs of one round may be concurrent.
         """
         may_join = scenario.scan is None and (scenario.is_staggered or self.is_adaptive)
-        most = scenario.most_concurrent_rounds if may_join else 1
+        descriptors = revisions * (_DESCRIPTORS + scenario.services * _DESCRIPTORS_OF_SERVICE)
+        fit = _MOST_DESCRIPTORS // descriptors
+        most = min(scenario.most_concurrent_rounds, fit) if may_join else 1
         if _starts_compete(scenario):
             most = min(most, int(usable_cpus() / revisions))
         is_possible = scenario.name in self.scenarios and revisions <= usable_cpus()
@@ -115,7 +121,7 @@ class Concurrency:
     def may_pair_warm_ups(self, scenario: Scenario, others: Iterable[ScenarioResults]) -> bool:
         """Whether the warm-ups of both revisions may be concurrent, as those of ``others`` idled.
 
-        Only if each has services of its own: no revision handles a message of the other.
+        Only with services: without, both revisions may take messages from one broker.
         """
         pairs = [
             it.warm_ups
@@ -127,7 +133,7 @@ class Concurrency:
             (_memory, MEMORY_SHARE * available_memory()),
         )
         fit = all(sum(map(used, pair)) <= most for used, most in bounds for pair in pairs)
-        return scenario.has_services and bool(pairs) and fit
+        return scenario.services > 0 and bool(pairs) and fit
 
 
 def runs_of_baseline(record: ScenarioResults) -> list[Measurement]:
@@ -177,12 +183,20 @@ def _memory(run: Measurement) -> int:
 
 def turn_s(record: ScenarioResults) -> float:
     """Estimates the time in s for which a run's start and end keep others of its batch waiting."""
-    baseline, most_s, both_s = runs_of_baseline(record), turns_s(record), [0.0]
+    baseline, (most_start_s, most_end_s), delays_s = (
+        runs_of_baseline(record),
+        turns_s(record),
+        [0.0],
+    )
     for run in baseline:
         outside_s = run.metrics.get("time_wall_clock", 0.0) - run.metrics.get(WINDOW, 0.0)
-        both = (run.metrics.get("time_startup", outside_s), run.metrics.get(STOP.key, 0.0))
-        both_s.append(sum(map(min, both, most_s)))
-    return max(both_s) / lanes(baseline)
+        start_s = min(run.metrics.get("time_startup", outside_s), most_start_s)
+        ends = (run.metrics.get(key, 0.0) for key in ("item_latency_p50", STOP.key))
+        end_s = sum(min(it, most_end_s) for it in ends)
+        # With services, runs are poked and ended in one lane.
+        end_s *= lanes(baseline) if record.spec.services else 1
+        delays_s.append((start_s + end_s) / lanes(baseline))
+    return max(delays_s)
 
 
 def mark_or_discard(
@@ -202,7 +216,9 @@ def mark_or_discard(
     unless only large changes count, is removed from runs if it exceeds ``usual_s``, their usual
     load, by more than the allowance of all rounds of the batch. After any of these, runs take
     turns. A candidate that causes this gains nothing, as it faces the same questions in turns.
+    Concurrent warm-ups are discarded if one failed, unless as it may.
     """
+    are_warm_ups = results[0].round == WARM_UP
     complete = {run.label for run in record.single_runs if not run.incomplete}
     measured = [it for it in results if isinstance(it, Measurement)]
     if not record.interleaved_rounds:
@@ -210,14 +226,15 @@ def mark_or_discard(
     failed = [
         f"a run of {result.label} failed beside others: {why}"
         for result in results
-        if isinstance(result, FailedRun) or result.label in complete
+        if (isinstance(result, FailedRun) and not (are_warm_ups and result.reason in UNABLE))
+        or result.label in complete
         for why in (
             [result.message]
             if isinstance(result, FailedRun)
             else [lack.why for lack in result.incomplete.values()]
         )
     ]
-    if not record.rounds and baseline_cores > IDLE_SHARE * usable_cpus():
+    if not are_warm_ups and not record.rounds and baseline_cores > IDLE_SHARE * usable_cpus():
         failed.append(f"the baseline's runs used {baseline_cores:.1f} CPUs together")
     if failed and scenario.is_staggered and record.interleaved_rounds == record.rounds:
         return [discard_as(result, INTERFERED, failed[0]) for result in results]

@@ -89,8 +89,8 @@ class Session:
     ) -> None:
         """Adds rounds to each scenario until it needs no more, or the budget is spent.
 
-        ``rounds_needed`` gives the number of further rounds until a scenario may be settled: a
-        batch of concurrent rounds ends there. It is 0 if the scenario is settled.
+        ``rounds_needed`` gives the number of further rounds after which a scenario may be settled,
+        perhaps before the last: a batch of concurrent rounds ends there. It is 0 if it is settled.
 
         Groups follow each other, each with an equal share of the time left. Within a group
         scenarios take turns, so that all have about as many rounds when time runs out.
@@ -178,7 +178,7 @@ class Session:
         record = self.records[scenario.name]
         runs = plan.one_round(scenario.for_warm_up(), labels, WARM_UP)
         differ = not record.interleaved_rounds and bool(self._why_discarded(record))
-        if differ and scenario.name not in self._warmed_again:
+        if scenario.is_staggered and differ and scenario.name not in self._warmed_again:
             self._warmed_again.add(scenario.name)
             self._make_rounds(runs)
             return
@@ -191,7 +191,11 @@ class Session:
             may_warm_up = (warm, label) not in self._warm and (label, WARM_UP) not in failed
             return may_warm_up and any(label in lacking for lacking in left_of(record).values())
 
-        others = [it for it in self.records.values() if it is not record]
+        others = [
+            it
+            for name, it in self.records.items()
+            if all((name, label) in self._warm for label in labels)
+        ]
         are_concurrent = skips_turn and self.concurrency.may_pair_warm_ups(scenario, others)
         if are_concurrent and all(map(is_cold, labels)):
             self._run(runs)
@@ -354,7 +358,7 @@ class Session:
                 raise
             batch_s = time.monotonic() - begun
             results = self._marked(list(zip(tried, measured, strict=True)), begun)
-        if shows_usual_load:
+        if shows_usual_load or (self._usual_cores and runs[0].round == WARM_UP):
             self._learn_usual_load(measured, batch_s)
         for planned, result in results:
             if isinstance(result, Measurement):

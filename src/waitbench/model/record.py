@@ -156,7 +156,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     failed_before: int = 0
     """The number of failed runs of earlier sessions, if the comparison was resumed."""
     warm_ups: list[Measurement] = []
-    """The latest run of each revision before its first round, with no other of that revision."""
+    """The latest warm-up of each revision, which is concurrent with none of the same revision."""
 
     @property
     def scenario(self) -> str:
@@ -242,7 +242,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def single_runs(self) -> list[Measurement]:
-        """The runs of interleaved rounds, one at a time; before there are any, the warm-ups."""
+        """The runs of interleaved rounds; before there are any, the warm-ups."""
         interleaved = self.interleaved_rounds
         return [run for run in self.measurements if run.round in interleaved] or self.warm_ups
 

@@ -120,9 +120,9 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
         return False
 
     @property
-    def has_services(self) -> bool:
-        """Whether each of its runs has services, such as a broker, of its own."""
-        return False
+    def services(self) -> int:
+        """The number of services, such as a broker, that each of its runs has for itself."""
+        return 0
 
     @property
     def needs(self) -> frozenset[str]:

@@ -51,8 +51,8 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         return self.worker.side_by_side and not self.works and RATE not in self.parameters
 
     @property
-    def has_services(self) -> bool:
-        return bool(self.worker.services)
+    def services(self) -> int:
+        return len(self.worker.services)
 
     @property
     def lacks(self) -> Mapping[str, str]:
