@@ -128,11 +128,11 @@ class Concurrency:
             for it in others
             if it.scenario in self.scenarios and len(it.warm_ups) == len(it.context.labels)
         ]
-        bounds = (
-            (cores_of, IDLE_SHARE * usable_cpus()),
-            (_memory, MEMORY_SHARE * available_memory()),
+        cores, memory = IDLE_SHARE * usable_cpus(), MEMORY_SHARE * available_memory()
+        fit = all(
+            sum(map(cores_of, pair)) <= cores and sum(map(_memory, pair)) <= memory
+            for pair in pairs
         )
-        fit = all(sum(map(used, pair)) <= most for used, most in bounds for pair in pairs)
         return scenario.services > 0 and bool(pairs) and fit
 
 
@@ -183,11 +183,8 @@ def _memory(run: Measurement) -> int:
 
 def turn_s(record: ScenarioResults) -> float:
     """Estimates the time in s for which a run's start and end keep others of its batch waiting."""
-    baseline, (most_start_s, most_end_s), delays_s = (
-        runs_of_baseline(record),
-        turns_s(record),
-        [0.0],
-    )
+    baseline, delays_s = runs_of_baseline(record), [0.0]
+    most_start_s, most_end_s = turns_s(record)
     for run in baseline:
         outside_s = run.metrics.get("time_wall_clock", 0.0) - run.metrics.get(WINDOW, 0.0)
         start_s = min(run.metrics.get("time_startup", outside_s), most_start_s)
@@ -216,7 +213,7 @@ def mark_or_discard(
     unless only large changes count, is removed from runs if it exceeds ``usual_s``, their usual
     load, by more than the allowance of all rounds of the batch. After any of these, runs take
     turns. A candidate that causes this gains nothing, as it faces the same questions in turns.
-    Concurrent warm-ups are discarded if one failed, unless as it may.
+    Concurrent warm-ups are discarded if one failed, unless its revision cannot be measured.
     """
     are_warm_ups = results[0].round == WARM_UP
     complete = {run.label for run in record.single_runs if not run.incomplete}
@@ -247,7 +244,7 @@ def _marked_concurrent(run: Measurement, most_other_s: float) -> Measurement:
     metrics = dict(run.metrics)
     if metrics.get(OTHER_CPU, 0.0) > most_other_s:
         del metrics[OTHER_CPU]
-    # Warm-ups of one round do not share what copies of a revision would share.
+    # Concurrent warm-ups are of different revisions, so they share no pages or messages.
     marks = run.marks if run.round == WARM_UP else (*run.marks, CONCURRENT)
     return structs.replace(run, metrics=metrics, marks=marks)
 
