@@ -24,11 +24,11 @@ from tests.execution.made_runs import (
     measured,
     using,
 )
-from tests.records import measurement, outcome, specify
+from tests.records import context, measurement, outcome, specify
 from tests.worker_gates import Behaviour, gates_of
 from waitbench.analysis.rounds import why_interleaved
 from waitbench.execution import plan
-from waitbench.execution.concurrency import Concurrency
+from waitbench.execution.concurrency import Concurrency, turn_s
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
@@ -162,14 +162,42 @@ def test_warm_ups_of_further_phases_are_concurrent_if_those_of_the_first_idle(
     assert not any(run.marks for it in records.values() for run in it.warm_ups)
 
 
-def test_after_a_warm_up_that_failed_beside_the_other_a_phase_takes_turns() -> None:
+def test_warm_ups_of_an_earlier_session_do_not_show_that_a_phase_idles() -> None:
+    made, names = using(), [phase.name for phase in WITH_SERVICES[:2]]
+    concurrency = Concurrency(names, may_skip_turn=True)
+    at_work, _, records = make_session(made, *names, concurrency=concurrency)
+    for record in records.values():
+        record.warm_ups = [measurement(label, WARM_UP, {"cpu_share_idle": IDLE}) for label in "ab"]
+    at_work.carry_out(lambda _name: 1, [WITH_SERVICES[:2]], ["a", "b"], 1)
+    assert made.at_once == [[(WARM_UP, "a"), (WARM_UP, "b")]]
+
+
+@pytest.mark.parametrize(("phase", "expected_s"), [(PHASES[0], 0.35), (WITH_SERVICES[0], 0.5)])
+def test_runs_with_services_are_poked_and_ended_in_one_lane(
+    phase: Scenario, expected_s: float
+) -> None:
+    """Two lanes start workers: each uses one of two CPUs for that."""
+    record = ScenarioResults(spec=phase, context=context(["a", "b"]))
+    starts = {"time_startup": 0.4, "time_cpu_startup": 0.4}
+    ends = {"item_latency_p50": 0.2, "time_stop": 0.1, "time_cpu_shutdown": 0.1}
+    record.add(measurement("a", 1, {**starts, **ends}))
+    assert turn_s(record) == pytest.approx(expected_s)
+
+
+def colliding() -> Together:
+    """Its second phase fails if other runs take place at the same time."""
+
     def run(planned: PlannedRun, _before: int) -> Result:
         if planned.scenario.name == "two" and made.beside > 1:
             return outcome(planned.label, planned.round, FAILED)
         return using().behave(planned, 0)
 
     made = Together(run)
-    records = of_phases(made, *WITH_SERVICES[:2], wanted=3, most=3, may_skip_turn=True)
+    return made
+
+
+def test_after_a_warm_up_that_failed_beside_the_other_a_phase_takes_turns() -> None:
+    records = of_phases(colliding(), *WITH_SERVICES[:2], wanted=3, most=3, may_skip_turn=True)
     assert {it.reason for it in records["two"].failed_runs} == {INTERFERED}
     assert records["one"].interleaved_rounds == {3}
     assert records["two"].interleaved_rounds == {1, 2, 3}
@@ -269,13 +297,7 @@ def test_a_candidate_that_was_ready_in_a_warm_up_is_given_up_in_no_other_phase()
 
 
 def test_a_phase_that_fails_beside_others_takes_turns_and_the_others_do_not() -> None:
-    def run(planned: PlannedRun, _before: int) -> Result:
-        if planned.scenario.name == "two" and made.beside > 1:
-            return outcome(planned.label, planned.round, FAILED)
-        return using().behave(planned, 0)
-
-    made = Together(run)
-    records = of_phases(made, *PHASES[:2], wanted=3, most=3)
+    records = of_phases(colliding(), *PHASES[:2], wanted=3, most=3)
     for name, kept in (("one", {CONCURRENT}), ("two", set())):
         marks = [set(it.marks) for it in records[name].measurements if it.round > 1]
         assert marks == [kept] * 4
