@@ -174,7 +174,7 @@ def test_one_build_has_one_digest_and_the_same_compiled_parts_wherever_it_is(
 ) -> None:
     # What starts a script names the environment, and so may what the installer writes.
     parts: dict[str, str | bytes] = {
-        "tool/__init__.py": "",
+        "tool/__init__.py": "import colorsys",
         "tool/late.py": "",
         "tool/python2.py": "print 'no'\n",
         "tool-1.0.dist-info/entry_points.txt": "[console_scripts]\nstarted = tool:main\n",
@@ -184,7 +184,10 @@ def test_one_build_has_one_digest_and_the_same_compiled_parts_wherever_it_is(
         PROGRAM: b"\x7fELF, one",
     }
     first, second, changed = (
-        made("tool", wheel(tmp_path / place, "tool", files), Cache(tmp_path / place / "cache"))
+        made(
+            "tool", wheel(tmp_path / place, "tool", files), Cache(tmp_path / place / "cache"),
+            "module = 'tool'\n",
+        )
         for place, files in (
             ("one", parts), (f"two{'-' * 100}", parts), ("other", {**parts, PROGRAM: b"\x7fELF, 2"})
         )
@@ -197,8 +200,10 @@ def test_one_build_has_one_digest_and_the_same_compiled_parts_wherever_it_is(
     names = {Path(name).name for name in first.build.extensions}
     assert names == {"tool", "tool.so", "liba.so.1"}
     # All modules are compiled before the first run, as far as they can be.
-    compiled = first.folder.glob("lib/python*/site-packages/tool/__pycache__/*.pyc")
+    bytecode = Cache(tmp_path / "one" / "cache").bytecode(first.folder)
+    compiled = bytecode.glob("lib/python*/site-packages/tool/*.pyc")
     assert {path.name.partition(".")[0] for path in compiled} == {"__init__", "late"}
+    assert next((tmp_path / "one" / "cache").glob("pycache/**/colorsys.*.pyc"), None), "as imported"
 
 
 def test_the_module_that_a_worker_file_names_is_the_one_that_is_imported(

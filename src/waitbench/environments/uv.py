@@ -42,7 +42,6 @@ _FROM_PIP = {
 _FIXED_SETTINGS = {
     # Environments with shared files would share memory, and could damage each other.
     "UV_LINK_MODE": "copy",
-    # Otherwise the first run of a revision compiles its imports.
     "UV_COMPILE_BYTECODE": "1",
     "UV_NO_PROGRESS": "1",
     "UV_NO_WRAP": "1",

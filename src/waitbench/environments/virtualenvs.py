@@ -31,7 +31,7 @@ from waitbench.system.locks import locked
 from waitbench.system.paths import Cache
 from waitbench.system.processes import BUILD_S, IMPORT_S, INSTALL_S, run_logged
 
-_LAYOUT = "8"
+_LAYOUT = "9"
 """The version of the folders' layout: if it differs, all environments are built again."""
 
 _RECORD = "environment.json"
@@ -145,16 +145,20 @@ class EnvironmentBuilder:
         with locked(self.cache.lock_file(f"environment-{key}"), say):
             build = self._valid_build(spec, folder)
             if build is None:
-                files.remove(folder)
+                self._remove(folder)
                 say("installing" if self.engine.build is None else "building")
                 try:
                     self._install(spec, folder, self._new_log(key))
                     build = self._build_info(spec, folder)
                     files.write_text(folder / _RECORD, _as_text(build))
                 except BaseException:
-                    files.remove(folder)
+                    self._remove(folder)
                     raise
         return folder, build
+
+    def _remove(self, folder: Path) -> None:
+        files.remove(folder)
+        files.remove(self.cache.bytecode(folder))
 
     def _install(self, spec: EnvironmentSpec, folder: Path, log: Path) -> None:
         python = str(folder / "bin" / "python")
@@ -163,12 +167,15 @@ class EnvironmentBuilder:
         required = uv.requirements(self.engine, spec, wheel)
         options = uv.options(self.engine, spec)
         install = uv.command("pip", "install", "--python", python, *options, *required)
-        smoke_test = [python, "-I", "-c", self.engine.smoke_test]
+        # Where runs look for it: otherwise the first run of a revision compiles its imports.
+        prefix = str(self.cache.bytecode())
+        settings = {**uv.settings(), "PYTHONPYCACHEPREFIX": prefix}
+        smoke_test = [python, "-I", "-X", f"pycache_prefix={prefix}", "-c", self.engine.smoke_test]
         try:
             if self.engine.has_environment:
                 run_logged([sys.executable, "-m", *venv], log, time_limit_s=INSTALL_S)
             if required:
-                run_logged(install, log, time_limit_s=INSTALL_S, more_variables=uv.settings())
+                run_logged(install, log, time_limit_s=INSTALL_S, more_variables=settings)
             if self.engine.smoke_test:
                 run_logged(smoke_test, log, time_limit_s=IMPORT_S)
         except HarnessError as error:

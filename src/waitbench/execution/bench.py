@@ -115,6 +115,6 @@ class Bench:
             **python_path,
             # The same hashes of strings in all runs, so that the order of sets does not differ.
             "PYTHONHASHSEED": "0",
-            "PYTHONPYCACHEPREFIX": str(self.cache.folder("pycache")),
+            "PYTHONPYCACHEPREFIX": str(self.cache.bytecode()),
             **self.engine.variables(environment),
         }

@@ -66,5 +66,4 @@ def temporary_folder() -> Iterator[Path]:
         yield folder
     finally:
         files.remove(folder)
-        # The bytecode of its modules: see PYTHONPYCACHEPREFIX.
-        files.remove(Cache().folder("pycache") / folder.resolve().relative_to("/"))
+        files.remove(Cache().bytecode(folder.resolve()))

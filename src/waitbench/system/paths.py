@@ -65,5 +65,9 @@ class Cache:
         path.mkdir(parents=True, exist_ok=True)
         return path
 
+    def bytecode(self, folder: Path = Path("/")) -> Path:
+        """Where runs keep the bytecode of a folder's modules: see ``PYTHONPYCACHEPREFIX``."""
+        return self.root / "pycache" / folder.relative_to("/")
+
     def lock_file(self, name: str) -> Path:
         return self.folder("locks") / f"{name}.lock"
