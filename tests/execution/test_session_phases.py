@@ -172,11 +172,22 @@ def test_warm_ups_of_an_earlier_session_do_not_show_that_a_phase_idles() -> None
     assert made.at_once == [[(WARM_UP, "a"), (WARM_UP, "b")]]
 
 
-@pytest.mark.parametrize(("phase", "expected_s"), [(PHASES[0], 0.35), (WITH_SERVICES[0], 0.5)])
-def test_runs_with_services_are_poked_and_ended_in_one_lane(
-    phase: Scenario, expected_s: float
+@pytest.mark.parametrize(
+    ("phase", "cpus", "expected_s"),
+    [
+        (PHASES[0], 2.0, 0.35),
+        (WITH_SERVICES[0], 1.0, 0.7),
+        (WITH_SERVICES[0], 2.0, 0.4),
+        (WITH_SERVICES[0], 3.0, 0.4 / 3 + 0.2),
+        (PHASES[0], 8.0, 0.0875),
+        (WITH_SERVICES[0], 8.0, 0.1),
+    ],
+)
+def test_runs_with_services_are_poked_in_half_of_the_lanes_and_ended_in_the_others(
+    phase: Scenario, cpus: float, expected_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two lanes start workers: each uses one of two CPUs for that."""
+    """A worker starts on each CPU."""
+    monkeypatch.setattr("waitbench.execution.concurrency.usable_cpus", lambda: cpus)
     record = ScenarioResults(spec=phase, context=context(["a", "b"]))
     starts = {"time_startup": 0.4, "time_cpu_startup": 0.4}
     ends = {"item_latency_p50": 0.2, "time_stop": 0.1, "time_cpu_shutdown": 0.1}

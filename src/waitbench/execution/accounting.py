@@ -54,7 +54,8 @@ class LaunchReport(_Lateness, kw_only=True):
     all processes, and ``last`` before a worker's signal to end, when it has done all its work.
 
     Concurrent runs wait for each other between ``started`` and ``acting``, the beginning of their
-    actions, between ``acted`` and ``begin``, and between ``end`` and ``ending``.
+    actions, between ``acted`` and ``begin``, between ``end`` and ``ending``, when they are poked,
+    and between ``poked`` and ``last``, but may still do work for the poke then.
     """
     ready_ns: int | None = None
     waited_s: float = 0.0
@@ -86,7 +87,8 @@ def metrics_of(
     pairs = (("started", "acting"), ("acted", "begin"), ("end", "ending"))
     waiting = [(marks[begin], marks[end]) for begin, end in pairs if {begin, end} <= marks.keys()]
     cpu_s, system_s = (sum(_rise(*pair, key) for pair in waiting) for key in ("cpu_s", "system_s"))
-    system_s = min(system_s, cpu_s)
+    cpu_s += _waiting_to_end_s(marks, "cpu_s")
+    system_s = min(system_s + _waiting_to_end_s(marks, "system_s"), cpu_s)
     used["time_system"] -= system_s
     used["time_user"] -= cpu_s - system_s
     metrics = {
@@ -130,6 +132,7 @@ def _stage_metrics(launched: LaunchReport) -> dict[str, Number]:
     started, ending = marks.get("started", begin), marks.get("ending", end)
     acted_s = _rise(marks["acting"], marks["acted"], "cpu_s") if "acted" in marks else 0
     idle_s, shutdown_s = _rise(begin, end, "cpu_s"), _rise(ending, last, "cpu_s")
+    shutdown_s -= _waiting_to_end_s(marks, "cpu_s")
     window_s = _seconds(begin["monotonic_ns"], end["monotonic_ns"])
     system_s = min(idle_s, _rise(begin, end, "system_s"))
     ready_ns = begin["monotonic_ns"] if launched.ready_ns is None else launched.ready_ns
@@ -154,6 +157,15 @@ def _stage_metrics(launched: LaunchReport) -> dict[str, Number]:
 def _rise(before: Reading, after: Reading, key: str) -> Number:
     """Returns the rise of a count; 0 if it fell, as its parts are not read at the same moment."""
     return max(0, after[key] - before[key])  # 0, not 0.0: integers stay integers
+
+
+def _waiting_to_end_s(marks: Mapping[str, Reading], key: str) -> Number:
+    """The CPU of waiting between poke and end, at the window's rate: the rest is work."""
+    if "poked" not in marks:
+        return 0
+    window, wait = (marks["begin"], marks["end"]), (marks["poked"], marks["last"])
+    window_s, wait_s = (_seconds(*(it["monotonic_ns"] for it in both)) for both in (window, wait))
+    return min(_rise(*wait, key), _rise(*window, key) * wait_s / max(window_s, 1e-9))
 
 
 def _wakeups(launched: LaunchReport) -> Number:

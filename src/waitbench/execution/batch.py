@@ -1,10 +1,10 @@
 """Batches: concurrent runs of worker files, each with a launcher of its own.
 
 When all launchers run, start-ups are sequential in each of ``BatchSlot.lanes`` lanes, then all
-share one window, then pokes and shutdowns are sequential in each lane; in a single one if services,
-too, need CPUs for a poke. Start-ups, pokes and shutdowns are timed, so the other runs of a lane
-only wait meanwhile. A run whose start-up, poke or shutdown outlasts its turn hands it over. The
-launchers synchronise through marker files. Standard library only.
+share one window, then pokes and shutdowns are sequential in each lane; with services, half of the
+lanes are for pokes, as a service, too, needs CPUs for one, and half for shutdowns. All of these are
+timed, so the other runs of a lane only wait meanwhile. A run that outlasts its turn hands it over.
+The launchers synchronise through marker files. Standard library only.
 """
 
 import fcntl
@@ -32,17 +32,24 @@ class BatchMember:
         self.slot = slot
         self.waited_s = 0.0
         self._lock: int | None = None
-        """The descriptor of the lock file, while the run has the turn."""
+        """The descriptor of the lock file, while the run has a turn."""
+        self._lane = -1
+        """The lane in which the run has, or had, a turn."""
 
-    @property
-    def lane(self) -> int:
-        """The number of the lane in which the run starts."""
-        return self.slot.number % self.slot.lanes
+    def lanes(self, *, has_services: bool) -> tuple[int, int, int]:
+        """The lanes in which the run starts, is poked, and ends."""
+        number, lanes, half = self.slot.number, self.slot.lanes, self.slot.lanes // 2
+        if has_services and half:
+            return number % lanes, number % half, half + number % half
+        return (number % lanes,) * 3
 
     def take_turn(self, lane: int, most_s: float = math.inf) -> None:
         """Waits for the turn of a lane, unless the run has it; hands it over after ``most_s``."""
         if not self.slot.folder:
             return
+        if lane != self._lane:
+            self.hand_over_turn()
+        self._lane = lane
         if self._lock is None:
             begun = time.monotonic()
             lock = os.open(Path(self.slot.folder, f"turn-{lane}"), os.O_CREAT | os.O_WRONLY)

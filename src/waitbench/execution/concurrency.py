@@ -185,14 +185,16 @@ def turn_s(record: ScenarioResults) -> float:
     """Estimates the time in s for which a run's start and end keep others of its batch waiting."""
     baseline, delays_s = runs_of_baseline(record), [0.0]
     most_start_s, most_end_s = turns_s(record)
+    of_all = lanes(baseline)
+    # With services, half of the lanes are for pokes, and half for shutdowns.
+    half = of_all // 2 if record.spec.services else 0
     for run in baseline:
         outside_s = run.metrics.get("time_wall_clock", 0.0) - run.metrics.get(WINDOW, 0.0)
         start_s = min(run.metrics.get("time_startup", outside_s), most_start_s)
-        ends = (run.metrics.get(key, 0.0) for key in ("item_latency_p50", STOP.key))
-        end_s = sum(min(it, most_end_s) for it in ends)
-        # With services, runs are poked and ended in one lane.
-        end_s *= lanes(baseline) if record.spec.services else 1
-        delays_s.append((start_s + end_s) / lanes(baseline))
+        keys = "item_latency_p50", STOP.key
+        ends_s = [min(run.metrics.get(key, 0.0), most_end_s) for key in keys]
+        end_s = max(ends_s) / half if half else sum(ends_s) / of_all
+        delays_s.append(start_s / of_all + end_s)
     return max(delays_s)
 
 
