@@ -116,18 +116,24 @@ def test_what_the_baseline_uses_in_all_phases_of_a_first_batch_counts(
     assert messages == (set() if is_kept else {"the baseline's runs used 0.6 CPUs together"})
 
 
-def test_warm_ups_leave_half_of_the_budget_for_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_services", [False, True])
+def test_warm_ups_leave_half_of_the_budget_for_rounds(
+    monkeypatch: pytest.MonkeyPatch, *, has_services: bool
+) -> None:
     now = [0.0]
     monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
 
     def run(planned: PlannedRun, _before: int) -> Result:
         now[0] += 6.0 if planned.round == WARM_UP else 0.0
-        return using().behave(planned, 0)
+        made = giving(lambda _run: {"cpu_share_idle": 0.15}) if has_services else using()
+        return made.behave(planned, 0)
 
-    made, names = Together(run), [phase.name for phase in PHASES]
+    kind = MadeUpWithServices if has_services else MadeUpCommand
+    phases = [kind(name=name, parameters={"window": 2.0}) for name in ("1", "2", "3")]
+    made, names = Together(run), [phase.name for phase in phases]
     concurrency = Concurrency(names, may_skip_turn=True)
     at_work, _, records = make_session(made, *names, concurrency=concurrency)
-    at_work.carry_out(lambda name: 9 - len(records[name].rounds), [PHASES], ["a", "b"], 9, 40.0)
+    at_work.carry_out(lambda name: 9 - len(records[name].rounds), [phases], ["a", "b"], 9, 40.0)
     assert [number for _, number, _ in made.runs].count(WARM_UP) == 4
     assert made.at_once
 
@@ -138,28 +144,40 @@ WITH_SERVICES = [MadeUpWithServices(name=it.name, parameters=it.parameters) for 
 @pytest.mark.parametrize(
     ("phases", "given", "pairs"),
     [
-        (WITH_SERVICES, {}, 2),
+        (WITH_SERVICES, {}, [2]),
         # Both may handle a message of one broker.
-        (PHASES, {}, 0),
-        (WITH_SERVICES, {"cpu_share_idle": 0.4}, 0),
-        (WITH_SERVICES, {"memory_proportional": 300.0}, 0),
+        (PHASES, {}, []),
+        (WITH_SERVICES, {"cpu_share_idle": 0.15}, [1, 1]),
+        (WITH_SERVICES, {"cpu_share_idle": 0.4}, []),
+        (WITH_SERVICES, {"memory_proportional": 200.0}, [1, 1]),
+        (WITH_SERVICES, {"memory_proportional": 300.0}, []),
     ],
 )
 def test_warm_ups_of_further_phases_are_concurrent_if_those_of_the_first_idle(
     phases: Sequence[Scenario],
     given: Mapping[str, float],
-    pairs: int,
+    pairs: Sequence[int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("waitbench.execution.concurrency.available_memory", lambda: 1000)
     made = giving(lambda _run: given)
     records = of_phases(made, *phases, wanted=2, most=3, may_skip_turn=True)
     warm_ups = [runs for runs in made.at_once if runs[0][0] == WARM_UP]
-    assert warm_ups == [[(WARM_UP, "a"), (WARM_UP, "b")]] * pairs
+    assert warm_ups == [[(WARM_UP, "a"), (WARM_UP, "b")] * count for count in pairs]
     assert [run for run in made.runs if run[1] == WARM_UP] == [
         (phase.name, WARM_UP, label) for phase in phases for label in "ab"
     ]
     assert not any(run.marks for it in records.values() for run in it.warm_ups)
+
+
+def test_what_phases_use_in_their_warm_ups_decides_whether_later_ones_are_concurrent() -> None:
+    def used(planned: PlannedRun) -> Mapping[str, float]:
+        return {"cpu_share_idle": 0.15 if planned.scenario.name == "one" else 1.9}
+
+    made = giving(used)
+    of_phases(made, *WITH_SERVICES, wanted=2, most=3, may_skip_turn=True)
+    warm_ups = [runs for runs in made.at_once if runs[0][0] == WARM_UP]
+    assert warm_ups == [[(WARM_UP, "a"), (WARM_UP, "b")]]
 
 
 def test_warm_ups_of_an_earlier_session_do_not_show_that_a_phase_idles() -> None:

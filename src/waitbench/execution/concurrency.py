@@ -118,22 +118,26 @@ class Concurrency:
         is_possible &= self.is_adaptive or not _starts_compete(scenario)
         return most if is_possible and most >= scenario.fewest_concurrent_rounds else 0
 
-    def may_pair_warm_ups(self, scenario: Scenario, others: Iterable[ScenarioResults]) -> bool:
-        """Whether the warm-ups of both revisions may be concurrent, as those of ``others`` idled.
+    def paired_warm_ups(self, scenario: Scenario, others: Iterable[ScenarioResults]) -> int:
+        """Returns how many phases may warm up at once, both revisions, if each costs as ``others``.
 
-        Only with services: without, both revisions may take messages from one broker.
+        0 if runs warm up alone. That is so without services, as both revisions may take messages
+        from one broker.
         """
         pairs = [
             it.warm_ups
             for it in others
             if it.scenario in self.scenarios and len(it.warm_ups) == len(it.context.labels)
         ]
-        cores, memory = IDLE_SHARE * usable_cpus(), MEMORY_SHARE * available_memory()
-        fit = all(
-            sum(map(cores_of, pair)) <= cores and sum(map(_memory, pair)) <= memory
-            for pair in pairs
+        if not (scenario.services and pairs):
+            return 0
+        cores, memory = (max(sum(map(used, it)) for it in pairs) for used in (cores_of, _memory))
+        bounds = (
+            self.most_rounds(scenario, len(pairs[0])),
+            IDLE_SHARE * usable_cpus() / max(cores, 1e-9),
+            MEMORY_SHARE * available_memory() / max(memory, 1),
         )
-        return scenario.services > 0 and bool(pairs) and fit
+        return int(min(bounds))
 
 
 def runs_of_baseline(record: ScenarioResults) -> list[Measurement]:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby, takewhile
+from itertools import chain, groupby, takewhile
 from typing import Protocol
 
 from msgspec import structs
@@ -32,6 +32,10 @@ FEWEST_INTERLEAVED = 3
 all rounds are made, one suffices."""
 MOST_DISTURBED = 3
 """The disturbed rounds after which no other is repeated."""
+
+
+LeftOf = Callable[[ScenarioResults], Mapping[int, Collection[str]]]
+"""Gives the rounds still to be made of a scenario, each with the revisions that it lacks."""
 
 
 class Observer(Protocol):
@@ -120,8 +124,7 @@ class Session:
         begun, number, is_settled = time.monotonic(), 0, False
         while not is_settled:
             number, is_settled = number + 1, True
-            for scenario in takewhile(lambda _: time.monotonic() < begun + budget_s / 2, group):
-                self._warm_up(scenario, labels, left_of)
+            self._warm_up(group, labels, left_of, begun + budget_s / 2)
             batch, load = list[PlannedRun](), 0.0
             for place, scenario in plan.balanced([*enumerate(group)], number, f"{self.seed} group"):
                 record = self.records[scenario.name]
@@ -163,47 +166,72 @@ class Session:
             self._make_rounds(batch)
 
     def _warm_up(
-        self,
-        scenario: Scenario,
-        labels: Sequence[str],
-        left_of: Callable[[ScenarioResults], Mapping[int, Collection[str]]],
+        self, group: Sequence[Scenario], labels: Sequence[str], left_of: LeftOf, until: float
     ) -> None:
-        """Tries to run each revision once, unless it has runs that succeeded, or none left.
+        """Tries to run each revision once in each scenario that needs that.
 
-        The baseline is warmed up first: its run shows other programs' load before a candidate's. A
-        failure may end the scenario. A first round that is skipped needs warm-ups of its own. Those
-        of further phases may be concurrent. If they differ from a batch, they are repeated once: a
-        single run is often late by chance, and a round in turns takes longer.
+        Those of further phases are concurrent, as many as fit by the warm-ups so far.
+        """
+        while group and time.monotonic() < until:
+            most = self._paired_warm_ups(group[0], labels)
+            cold = takewhile(lambda it: self._cold(it, labels, left_of) == [*labels], group[:most])
+            pairs = [plan.one_round(it.for_warm_up(), labels, WARM_UP) for it in cold]
+            if runs := [*chain.from_iterable(pairs)]:
+                self._run(runs)
+                self.observer.end_rounds(runs)
+            else:
+                self._warm_up_singly(group[0], labels, left_of)
+            group = group[max(1, len(pairs)) :]
+
+    def _warm_up_singly(self, scenario: Scenario, labels: Sequence[str], left_of: LeftOf) -> None:
+        """Makes the warm-ups of a scenario one by one; all again if they differ from a batch.
+
+        The baseline is warmed up first: its run shows other programs' load before a candidate's.
+        Those that differ are repeated once: a single run is often late by chance, and a round in
+        turns takes longer.
         """
         record = self.records[scenario.name]
-        runs = plan.one_round(scenario.for_warm_up(), labels, WARM_UP)
         differ = not record.interleaved_rounds and bool(self._why_discarded(record))
         if scenario.is_staggered and differ and scenario.name not in self._warmed_again:
             self._warmed_again.add(scenario.name)
-            self._make_rounds(runs)
+            self._make_rounds(plan.one_round(scenario.for_warm_up(), labels, WARM_UP))
             return
-        skips_turn = self.concurrency.may_skip_turn and scenario.is_staggered and not record.rounds
-        skips_turn &= self.concurrency.most_rounds(scenario, len(labels)) > 0
-        warm = scenario.name if skips_turn else ""
+        for label in labels:
+            # The failure of one may end the scenario.
+            if label in self._cold(scenario, labels, left_of):
+                self._make_rounds(plan.one_round(scenario.for_warm_up(), [label], WARM_UP))
 
-        def is_cold(label: str) -> bool:
-            failed = [(it.label, it.round) for it in record.failed_runs[record.failed_before :]]
-            may_warm_up = (warm, label) not in self._warm and (label, WARM_UP) not in failed
-            return may_warm_up and any(label in lacking for lacking in left_of(record).values())
+    def _cold(self, scenario: Scenario, labels: Sequence[str], left_of: LeftOf) -> list[str]:
+        """The revisions with rounds left, of which no run has succeeded, and no warm-up failed.
 
-        others = [
+        A first round that is skipped needs warm-ups of its own.
+        """
+        record = self.records[scenario.name]
+        warm = scenario.name if self._skips_turn(scenario, labels) else ""
+        failed = [(it.label, it.round) for it in record.failed_runs[record.failed_before :]]
+        return [
+            label
+            for label in labels
+            if (warm, label) not in self._warm
+            and (label, WARM_UP) not in failed
+            and any(label in lacking for lacking in left_of(record).values())
+        ]
+
+    def _skips_turn(self, scenario: Scenario, labels: Sequence[str]) -> bool:
+        """Whether warm-ups take the place of a first round in turns."""
+        may_skip = self.concurrency.may_skip_turn and scenario.is_staggered
+        may_skip &= not self.records[scenario.name].rounds
+        return may_skip and self.concurrency.most_rounds(scenario, len(labels)) > 0
+
+    def _paired_warm_ups(self, scenario: Scenario, labels: Sequence[str]) -> int:
+        """The number of phases that may warm up at once, by the warm-ups of this session."""
+        warm = [
             it
             for name, it in self.records.items()
             if all((name, label) in self._warm for label in labels)
         ]
-        are_concurrent = skips_turn and self.concurrency.may_pair_warm_ups(scenario, others)
-        if are_concurrent and all(map(is_cold, labels)):
-            self._run(runs)
-            self.observer.end_rounds(runs)
-            return
-        for label in labels:
-            if is_cold(label):
-                self._make_rounds(plan.one_round(scenario.for_warm_up(), [label], WARM_UP))
+        skips_turn = self._skips_turn(scenario, labels)
+        return self.concurrency.paired_warm_ups(scenario, warm) if skips_turn else 0
 
     def _left(
         self,
@@ -344,11 +372,15 @@ class Session:
             measured = self.measurer.measure(*tried)
             results = list(zip(tried, measured, strict=True))
         else:
-            records = [*{run.scenario.name: self._record(run) for run in tried}.values()]
+            names = {run.scenario.name for run in tried}
+            records = [it for it in self.records.values() if concurrency.runs_of_baseline(it)]
+            # A phase that has not run yet costs as the others did.
+            records = [it for it in records if it.scenario in names] or records
             baselines = [*map(concurrency.runs_of_baseline, records)]
             turns_s = [max(it) for it in zip(*map(concurrency.turns_s, records), strict=True)]
-            lanes = min(map(concurrency.lanes, baselines))
-            self.measurer.prefault(len(tried) * max(map(concurrency.expected_memory, baselines)))
+            lanes = min(map(concurrency.lanes, baselines), default=1)
+            memory = max(map(concurrency.expected_memory, baselines), default=0)
+            self.measurer.prefault(len(tried) * memory)
             begun = time.monotonic()
             try:
                 measured = self.measurer.measure(*tried, turns_s=turns_s, lanes=lanes)
