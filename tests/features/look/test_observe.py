@@ -256,10 +256,10 @@ def test_a_name_is_all_processes_that_have_it_and_their_descendants(tmp_path: Pa
     (tmp_path / "count").touch()
     with Popen([program, tmp_path / "count"]) as process:
         try:
-            # Before its exec, the child has the name of its parent.
             until(lambda: (tmp_path / "count").stat().st_size)
+            # Until its exec is complete, the child has the name of its parent.
+            until(lambda: observe.find(name).roots == {process.pid})
             found = observe.find(name)
-            assert found.roots == {process.pid}
             assert found.pids == {process.pid, *proc.descendants(process.pid)}
         finally:
             proc.kill(lambda: [process.pid, *proc.descendants(process.pid)])
